@@ -2,12 +2,13 @@
  * What ranks learn about the links between their hosts while a job runs, on hosts with several
  * ranks or one:
  *
- *     measured TOWPATH COMMUNICATORS ROOT LATE
+ *     measured TOWPATH COMMUNICATORS ROOT LATE [CHANGER COMMAND]
  *
  * broadcasts 1 MiB from the rank ROOT on so many duplicates of MPI_COMM_WORLD, of which each
  * measures the links for itself, since all are made before. The rank LATE (-1: none) comes two
- * seconds later. Each time the root asks `towpath info --topology` about itself. Then a child of
- * the last communicator, which measures nothing, broadcasts again, by blocking and by nonblocking
+ * seconds later. Each time the root asks `towpath info --topology` about itself. Then the rank
+ * CHANGER runs a command that changes the network, after which so many broadcasts follow that the
+ * members compare what they assume with what they observe. Then a child of the last communicator, which measures nothing, broadcasts again, by blocking and by nonblocking
  * calls, and rank 0 tells how many times their payload each rank's host has sent meanwhile. Each
  * rank says "ok".
  */
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BYTES = 1 << 20, CALLS = 4, MOST = 64 };
+enum { BYTES = 1 << 20, CALLS = 4, MOST = 64, SHORTER = 64 << 10, UNTIL_COMPARED = 64 };
 
 /* What the network devices of this host have sent so far. */
 static double sent(void)
@@ -37,6 +38,15 @@ static double sent(void)
 }
 
 static unsigned char data[BYTES];
+
+/* Lets `towpath info` say what this process assumes about links. */
+static void show_links(const char *towpath)
+{
+    char command[4096];
+    snprintf(command, sizeof command, "'%s' info --json --topology %d | tr -d '\\n'; echo", towpath, (int)getpid());
+    if (system(command))
+        MPI_Abort(MPI_COMM_WORLD, 4);
+}
 
 static void broadcast(MPI_Comm comm, int root, int value, int is_blocking)
 {
@@ -82,19 +92,27 @@ int main(int argc, char **argv)
 {
     int rank, count = atoi(argv[2]), root = atoi(argv[3]), late = atoi(argv[4]);
     MPI_Comm comms[MOST], child;
-    char command[4096];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < count && i < MOST; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
-    snprintf(command, sizeof command, "'%s' info --json --topology %d | tr -d '\\n'; echo", argv[1], (int)getpid());
     for (int i = 0; i < count; i++) {
         if (rank == late)
             sleep(2);
         broadcast(comms[i], root, i + 1, 1);
-        if (rank == root && system(command))
-            MPI_Abort(MPI_COMM_WORLD, 4);
+        if (rank == root)
+            show_links(argv[1]);
         MPI_Barrier(comms[i]);
+    }
+    if (argc > 6) {
+        if (rank == atoi(argv[5]) && system(argv[6]))
+            MPI_Abort(MPI_COMM_WORLD, 5);
+        for (int i = 0; i < UNTIL_COMPARED; i++) {
+            MPI_Barrier(comms[count - 1]);
+            MPI_Bcast(data, SHORTER, MPI_BYTE, root, comms[count - 1]);
+        }
+        if (rank == root)
+            show_links(argv[1]);
     }
     MPI_Comm_split(comms[count - 1], 0, rank, &child);
     show_copies(child, root, 1);

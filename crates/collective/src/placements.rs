@@ -8,6 +8,7 @@
 //! nonblocking and persistent call that none of them has begun.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use towpath_schedule::Placement;
 
@@ -26,6 +27,22 @@ struct Version {
     since: [u32; 3],
 }
 
+/// What a long blocking call does about links before it moves data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkDuty {
+    /// Nothing.
+    Nothing,
+    /// The links are to be measured, if that can tell something.
+    Measure,
+    /// The members compare what they assume with the best rate that this process has observed, in
+    /// bytes per second.
+    Compare(u64),
+}
+
+/// Number of long calls after which members compare for the first time. Each further time, four
+/// times as many have passed.
+const FIRST_COMPARISON: u64 = 64;
+
 /// The placements of a communicator, other than the one that its group has by itself.
 #[derive(Debug, Default)]
 pub struct Placements {
@@ -33,6 +50,10 @@ pub struct Placements {
     versions: Vec<Version>,
     /// Nothing is to be measured: that has been done, or a hint describes the links.
     is_settled: bool,
+    /// Long blocking calls so far, which all members count alike.
+    long_calls: u64,
+    /// The greatest rate at which one of them has moved its bytes since the last comparison.
+    observed: u64,
 }
 
 impl Placements {
@@ -54,9 +75,28 @@ impl Placements {
         self.versions.push(Version { placement, rates: Some(rates), since: begun });
     }
 
-    /// True the first time, unless the members know the rates already.
-    pub fn is_first_need(&mut self) -> bool {
-        !std::mem::replace(&mut self.is_settled, true)
+    /// What the next long blocking call does: the same on all members.
+    pub fn duty(&mut self) -> LinkDuty {
+        if !std::mem::replace(&mut self.is_settled, true) {
+            return LinkDuty::Measure;
+        }
+        if self.versions.last().is_none_or(|version| version.rates.is_none()) {
+            return LinkDuty::Nothing;
+        }
+        self.long_calls += 1;
+        let is_turn = self.long_calls.is_power_of_two()
+            && self.long_calls >= FIRST_COMPARISON
+            && (self.long_calls / FIRST_COMPARISON).ilog2() % 2 == 0;
+        match is_turn {
+            true => LinkDuty::Compare(std::mem::take(&mut self.observed)),
+            false => LinkDuty::Nothing,
+        }
+    }
+
+    /// Notes that a long blocking call has moved `bytes` bytes.
+    pub fn note(&mut self, bytes: i64, took: Duration) {
+        let rate = bytes as u128 * 1_000_000_000 / took.as_nanos().max(1);
+        self.observed = self.observed.max(rate as u64);
     }
 
     /// The version for a call before which this process has begun `begun` others of its form.
@@ -93,7 +133,7 @@ mod tests {
     fn calls_that_a_member_has_begun_keep_the_old_placement() {
         let mut placements = Placements::default();
         assert_eq!(is_slow(&placements, CallForm::Blocking, 7), None);
-        assert!(placements.is_first_need() && !placements.is_first_need());
+        assert_eq!([(); 2].map(|()| placements.duty()), [LinkDuty::Measure, LinkDuty::Nothing]);
         placements.adopt(placement(1), Arc::new([1, 100]), [8, 3, u32::MAX]);
         for (form, before, after) in [
             (CallForm::Blocking, 7, 8),
@@ -111,10 +151,25 @@ mod tests {
     }
 
     #[test]
+    fn members_compare_ever_more_rarely() {
+        let mut placements = Placements::default();
+        placements.inherit(placement(1), Arc::new([1, 100]));
+        let mut compared = Vec::new();
+        for call in 1..5000 {
+            if let LinkDuty::Compare(observed) = placements.duty() {
+                compared.push((call, observed));
+            }
+            placements.note(100 * call, Duration::from_millis(100));
+            placements.note(1, Duration::from_millis(100));
+        }
+        assert_eq!(compared, [(64, 63_000), (256, 255_000), (1024, 1_023_000), (4096, 4_095_000)]);
+    }
+
+    #[test]
     fn a_hint_replaces_what_was_inherited() {
         let mut placements = Placements::default();
         placements.inherit(placement(1), Arc::new([1, 100]));
-        assert!(!placements.is_first_need());
+        assert_eq!(placements.duty(), LinkDuty::Nothing);
         placements.describe(placement(100));
         assert_eq!(is_slow(&placements, CallForm::Blocking, 0), Some(false));
         assert_eq!(placements.rates(CallForm::Blocking, 0), None);

@@ -71,11 +71,12 @@ impl ShownJob {
         }
     }
 
-    /// The same with measured rates of links in bytes per second, by number of the host.
-    pub fn with_measured(mut self, rates: impl Iterator<Item = (u32, u64)>) -> ShownJob {
+    /// The same with measured rates of the links of some hosts in bytes per second, by number of the
+    /// host; `None` if another figure counts.
+    pub fn with_measured(mut self, rates: impl Iterator<Item = (u32, Option<u64>)>) -> ShownJob {
         for (number, rate) in rates {
             if let Some(host) = self.hosts.get_mut(number as usize) {
-                host.measured = Some(rate);
+                host.measured = rate;
             }
         }
         self
@@ -171,7 +172,7 @@ mod tests {
         let whole = ShownJob::of(Some(topology()), vec![(own.clone(), 2), (own.clone(), 1)]);
         let without = ShownJob::of(None, vec![(own.clone(), 3)]);
         assert_eq!((whole.hosts[1].name.as_str(), &without.hosts[0].name), ("b", &own.name));
-        let measured = whole.clone().with_measured([(1, 7), (9, 7)].into_iter());
+        let measured = whole.clone().with_measured([(1, Some(7)), (9, Some(7))].into_iter());
         assert_eq!(
             measured.hosts.iter().map(|host| host.measured).collect::<Vec<_>>(),
             [None, Some(7)]

@@ -84,6 +84,27 @@ impl Topology {
     }
 }
 
+/// The parent's process for each rank of the new communicator; empty: each process keeps its rank.
+#[derive(Clone, Debug, Default)]
+pub struct RankOrder(Vec<usize>);
+
+impl RankOrder {
+    /// The order in which rank r is taken by the r-th of these processes.
+    pub fn of(processes: Vec<usize>) -> RankOrder {
+        RankOrder(processes)
+    }
+
+    /// The parent's rank of the process that takes `rank`.
+    pub fn process(&self, rank: usize) -> usize {
+        self.0.get(rank).copied().unwrap_or(rank)
+    }
+
+    /// The rank below `size` that a process of the parent takes; `None` if it takes none.
+    pub fn rank(&self, process: usize, size: usize) -> Option<usize> {
+        (0..size).find(|&rank| self.process(rank) == process)
+    }
+}
+
 /// The neighbours of a rank in a graph with these arguments of MPI_Graph_create.
 pub fn graph_neighbours<'a>(index: &[i32], edges: &'a [i32], rank: usize) -> &'a [i32] {
     let first = if rank == 0 { 0 } else { index[rank - 1] as usize };

@@ -105,8 +105,8 @@ impl Jobs {
     }
 
     /// Shows rates of links that processes have measured to `towpath info`: in bytes per second, by
-    /// number of the host.
-    pub fn show_measured(&self, rates: impl Iterator<Item = (u32, u64)>) {
+    /// number of the host, `None` if another figure counts.
+    pub fn show_measured(&self, rates: impl Iterator<Item = (u32, Option<u64>)>) {
         let mut shown = self.shown.lock().unwrap();
         let job = shown.as_ref().and_then(ShownJob::of_file);
         if let Some(file) = job.and_then(|job| job.with_measured(rates).show()) {

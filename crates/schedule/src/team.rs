@@ -91,6 +91,11 @@ impl Placement {
         self.slow.contains(&true)
     }
 
+    /// True if the same hosts are behind slow links in another placement of the same ranks.
+    pub fn has_same_slow_hosts(&self, other: &Placement) -> bool {
+        self.slow == other.slow
+    }
+
     /// The lowest rank whose host is not behind a slow link.
     pub fn relay(&self) -> usize {
         let is_fast = |&rank: &usize| !self.slow[self.hosts[rank]];

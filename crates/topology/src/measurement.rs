@@ -134,6 +134,15 @@ pub fn is_useful(assumed: &[Figure<u64>]) -> bool {
     assumed.iter().any(|figure| figure.origin < FigureOrigin::Measured)
 }
 
+/// True if what calls have achieved over the hosts' links does not fit what is assumed, both in
+/// bytes per second by host, so that the links should be measured again. A call also waits for its
+/// ranks, so a lower rate alone proves nothing.
+pub fn is_doubtful(observed: &[u64], assumed: &[u64], cores: Cores) -> bool {
+    let is_doubtful =
+        |(&seen, &rate): (&u64, &u64)| seen / 2 > rate || seen <= rate / cores.factor();
+    observed.iter().zip(assumed).any(is_doubtful)
+}
+
 /// The rates to assume after a measurement, by host, from those that were assumed before, of which
 /// the ones of origin [`FigureOrigin::Default`] have no meaning.
 ///
@@ -283,9 +292,10 @@ mod tests {
 
     #[test]
     fn a_process_that_waits_for_a_core_now_and_then_does_not_look_slow() {
-        let delay = |exchange: usize, host: usize| match (exchange * 7 + host * 5) % 4 {
-            0 => Duration::ZERO,
-            turn => Duration::from_millis(turn as u64 * 3),
+        let delay = |exchange: usize, host: usize| {
+            let random =
+                (exchange as u64 * 64 + host as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            Duration::from_micros((random >> 40) % 12_000).saturating_sub(Duration::from_millis(6))
         };
         let (found, _) = measured(&[1250 * MEGABYTE; 8], delay);
         assert!(!Cores::Own.slow(&found).contains(&true), "{found:?}");
@@ -320,6 +330,13 @@ mod tests {
         assert_eq!(rates(FigureOrigin::File, &[7; 4], shared), [7; 4]);
         let unknown = rates(FigureOrigin::Default, &[0; 4], shared);
         assert_eq!(unknown, [DEFAULT_RATE, DEFAULT_RATE, 20, DEFAULT_RATE]);
+    }
+
+    #[test]
+    fn rates_that_do_not_fit_are_measured_again() {
+        let is_doubtful = |observed: &[u64]| is_doubtful(observed, &[100, 10], Cores::Own);
+        assert!(!is_doubtful(&[90, 8]) && !is_doubtful(&[51, 20]));
+        assert!(is_doubtful(&[50, 8]) && is_doubtful(&[90, 22]) && is_doubtful(&[90, 5]));
     }
 
     #[test]

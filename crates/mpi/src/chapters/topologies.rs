@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use towpath_base::ids::ContextId;
 use towpath_collective::numbers::CallForm;
-use towpath_mapping::topology::{self as mapped, Topology};
+use towpath_mapping::topology::{self as mapped, RankOrder, Topology};
 use towpath_neutral::abi::{Handle, Integers};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
@@ -24,8 +24,6 @@ use crate::objects::comm::Comm;
 use crate::objects::group::Group;
 use crate::objects::registry;
 use crate::process;
-
-use reorder::RankOrder;
 
 const _: () = assert!(mapped::PROC_NULL == PROC_NULL);
 

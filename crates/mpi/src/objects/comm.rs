@@ -212,11 +212,17 @@ impl Comm {
     }
 
     /// Sets the rates of the links of the job's hosts on which the members have agreed in a
-    /// blocking call. `begun` are the calls of each form that some member has begun.
-    pub(crate) fn adopt(&self, rates: AgreedRates, begun: [u32; 3]) {
-        self.kept.lock().unwrap().clear();
+    /// blocking call. False if the same hosts are slow as before: then nothing changes. `begun` are the calls of each form that some member has begun.
+    pub(crate) fn adopt(&self, rates: AgreedRates, begun: [u32; 3]) -> bool {
         let placement = Arc::new(self.group.placement_with(&rates));
-        self.placements().adopt(placement, rates, begun);
+        let mut placements = self.placements();
+        let known = placements.of(CallForm::Blocking, begun[0]);
+        let is_news = known.is_none_or(|known| !known.has_same_slow_hosts(&placement));
+        if is_news {
+            self.kept.lock().unwrap().clear();
+            placements.adopt(placement, rates, begun);
+        }
+        is_news
     }
 
     /// Locks what is assumed about links.

@@ -1,30 +1,8 @@
-//! Info objects as plain values (MPI 5.0, chapter 10). The C functions are in `chapters::info`.
+//! Info objects (MPI 5.0, chapter 10). The C functions are in `chapters::info`.
 
 use std::sync::Mutex;
 
-/// (key, value) pairs, in the order in which the keys were first set.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Pairs(pub(crate) Vec<(String, String)>);
+pub(crate) use towpath_neutral::info::Pairs;
 
 /// An info object.
 pub(crate) type Info = Mutex<Pairs>;
-
-impl Pairs {
-    /// The value of a key.
-    pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
-    }
-
-    /// Sets a key.
-    pub(crate) fn set(&mut self, key: &str, value: &str) {
-        match self.0.iter_mut().find(|(k, _)| k == key) {
-            Some((_, old)) => value.clone_into(old),
-            None => self.0.push((key.to_owned(), value.to_owned())),
-        }
-    }
-
-    /// All pairs.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
-    }
-}

@@ -54,8 +54,9 @@ pub(crate) fn link_figure_of(peer: PeerIndex) -> Figure<u64> {
     jobs().map_or(unknown, |jobs| jobs.link_figure(host_of(peer)))
 }
 
-/// Shows measured rates of the links of hosts to `towpath info`, in bytes per second.
-pub(crate) fn show_measured(rates: impl Iterator<Item = (u32, u64)>) {
+/// Shows measured rates of the links of hosts to `towpath info`, in bytes per second; `None` if
+/// another figure counts.
+pub(crate) fn show_measured(rates: impl Iterator<Item = (u32, Option<u64>)>) {
     if let Some(jobs) = jobs() {
         jobs.show_measured(rates);
     }

@@ -247,9 +247,7 @@ impl<'a> Prepared<'a> {
     /// Same as for [`Prepared::wait`].
     unsafe fn repeat(mut self) -> Result<()> {
         let comm = self.view.comm;
-        if let Some(operation) = self.work.operation() {
-            links::attend(comm, operation)?;
-        }
+        let observed = self.work.operation().map_or(Ok(None), |operation| links::attend(comm, operation))?;
         let sequence = comm.coming_sequence(CallForm::Blocking);
         let known = self.work.operation().and_then(|operation| comm.kept.lock().unwrap().take(operation));
         let mut call = match known {
@@ -269,6 +267,9 @@ impl<'a> Prepared<'a> {
         let (call, failure) = recover(call, comm.context().on(Plane::Collective))?;
         if let Some(failure) = failure {
             return Err(failed(failure));
+        }
+        if let Some((bytes, begin)) = observed {
+            comm.placements().note(bytes, begin.elapsed());
         }
         if let (Some(call), CollectiveWork::Operation(operation)) = (call, self.work) {
             comm.kept.lock().unwrap().keep(operation, call);

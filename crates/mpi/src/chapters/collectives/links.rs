@@ -2,21 +2,23 @@
 //! which slow links matter, unless a topology file or hint states their rates
 //! (`towpath_topology::measurement`).
 //!
+//! After ever more such calls, the members compare what these have achieved with the rates, and
+//! measure again if that does not fit.
+//!
 //! One rank of each host takes part, the others wait for the result. All members get the same
 //! rates: they are in the same call, and agree on them before they are used.
 
 use std::time::{Duration, Instant};
 
 use towpath_base::config;
-use towpath_base::ids::Plane;
 use towpath_collective::numbers::CallForm;
 use towpath_collective::probe::swap;
-use towpath_collective::{CallSignature, Operation, Plan, Team};
+use towpath_collective::{CallSignature, LinkDuty, Operation, Plan, Team};
 use towpath_neutral::error::{Error, Result};
 use towpath_topology::measurement::{self, Cores, Leaders};
 use towpath_topology::{Figure, FigureOrigin};
 
-use crate::chapters::internal::{gather_in_call, plan_failed, run};
+use crate::chapters::internal::{gather_in_call, plan_failed, run, team_of};
 use crate::objects::comm::Comm;
 use crate::process;
 
@@ -27,13 +29,41 @@ const FEWEST_HOSTS: usize = 3;
 /// Bytes by which a pair of leaders finds out that both are ready.
 const SHORT: usize = 8;
 
-/// Measures the links for this call if it is the first one that needs their rates.
+/// Measures the links for this call if it is the first one that needs their rates, or if what was
+/// observed since does not fit these. Returns the bytes of a call that is to be observed too, and
+/// when it begins.
 #[inline]
-pub(super) fn attend(comm: &Comm, operation: &Operation) -> Result<()> {
-    if operation.bytes_between_hosts() < LEAST || !comm.placements().is_first_need() {
-        return Ok(());
+pub(super) fn attend(comm: &Comm, operation: &Operation) -> Result<Option<(i64, Instant)>> {
+    let bytes = operation.bytes_between_hosts();
+    if bytes < LEAST {
+        return Ok(None);
     }
-    measure(comm, CallSignature::of(operation).about_board())
+    let signature = || CallSignature::of(operation).about_board();
+    let duty = comm.placements().duty();
+    match duty {
+        LinkDuty::Measure => measure(comm, signature())?,
+        LinkDuty::Compare(observed) if is_doubtful(comm, signature(), observed)? => measure(comm, signature())?,
+        _ => {}
+    }
+    Ok(Some((bytes, Instant::now())))
+}
+
+/// True if the best rate that some leader has observed does not fit what is assumed.
+#[cold]
+fn is_doubtful(comm: &Comm, signature: CallSignature, observed: u64) -> Result<bool> {
+    let (team, begun) = team_of(comm);
+    let all = gather_in_call(&team, begun, signature, &[observed])?;
+    let leaders: Vec<usize> = team.placement.leaders().collect();
+    let placements = comm.placements();
+    let rates = placements.rates(CallForm::Blocking, comm.calls_by_messages(CallForm::Blocking));
+    let rate = |&rank: &usize| rates.map_or(0, |rates| rates[process::host_of(team.peers[rank]) as usize]);
+    let assumed: Vec<u64> = leaders.iter().map(rate).collect();
+    let observed: Vec<u64> = leaders.iter().map(|&rank| all[rank]).collect();
+    Ok(measurement::is_doubtful(&observed, &assumed, cores(&team)))
+}
+
+fn cores(team: &Team) -> Cores {
+    if team.placement.ranks_per_core() > 1 { Cores::Shared } else { Cores::Own }
 }
 
 #[cold]
@@ -49,8 +79,8 @@ fn measure(comm: &Comm, signature: CallSignature) -> Result<()> {
     {
         return Ok(());
     }
-    let cores = if placement.ranks_per_core() > 1 { Cores::Shared } else { Cores::Own };
-    let (team, sequence) = (comm.team(Plane::Collective), comm.next_sequence(CallForm::Blocking));
+    let (team, sequence) = team_of(comm);
+    let cores = cores(&team);
     let mut own_rate = 0;
     if let Some(team) = team.leaders() {
         let host = team.rank;
@@ -67,9 +97,10 @@ fn measure(comm: &Comm, signature: CallSignature) -> Result<()> {
     let hosts: Vec<u32> = leaders.iter().map(|&rank| process::host_of(peers[rank])).collect();
     let mut of_job = vec![0; hosts.iter().max().map_or(0, |&last| last as usize + 1)];
     hosts.iter().zip(&rates).for_each(|(&host, rate)| of_job[host as usize] = rate.value);
-    comm.adopt(of_job.into(), begun);
-    let measured = hosts.into_iter().zip(rates).filter(|(_, rate)| rate.origin == FigureOrigin::Measured);
-    process::show_measured(measured.map(|(host, rate)| (host, rate.value)));
+    if comm.adopt(of_job.into(), begun) {
+        let value = |rate: Figure<u64>| (rate.origin == FigureOrigin::Measured).then_some(rate.value);
+        process::show_measured(hosts.into_iter().zip(rates.into_iter().map(value)));
+    }
     Ok(())
 }
 

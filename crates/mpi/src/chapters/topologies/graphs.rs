@@ -1,12 +1,12 @@
 //! Graph and distributed graph topologies (MPI 5.0, sections 8.5.3, 8.5.4 and their query
 //! functions).
 
-use towpath_mapping::topology::{self, Adjacency, Topology, graph_neighbours};
+use towpath_mapping::topology::{self, Adjacency, RankOrder, Topology, graph_neighbours};
 use towpath_neutral::abi::{Handle, Integers, IntegersMut};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
 
-use super::reorder::{self, RankOrder};
+use super::reorder;
 use super::{checked_rank, intracomm, ints, with_topology};
 use crate::chapters::groups::count_of;
 use crate::chapters::{info, internal};

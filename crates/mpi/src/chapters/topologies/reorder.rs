@@ -12,6 +12,7 @@ mod tests;
 use std::sync::Arc;
 
 use towpath_machine::levels::{Distances, ProcessPlace};
+use towpath_mapping::topology::RankOrder;
 use towpath_mapping::{self as mapping, Graph};
 use towpath_neutral::error::Result;
 
@@ -19,22 +20,6 @@ use crate::chapters::hardware::instances_of_mine;
 use crate::chapters::internal;
 use crate::objects::comm::Comm;
 use crate::process;
-
-/// The parent's process for each rank of the new communicator; empty: each process keeps its rank.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RankOrder(Vec<usize>);
-
-impl RankOrder {
-    /// The parent's rank of the process that takes `rank`.
-    pub(super) fn process(&self, rank: usize) -> usize {
-        self.0.get(rank).copied().unwrap_or(rank)
-    }
-
-    /// The rank below `size` that a process of the parent takes; `None` if it takes none.
-    pub(super) fn rank(&self, process: usize, size: usize) -> Option<usize> {
-        (0..size).find(|&rank| self.process(rank) == process)
-    }
-}
 
 /// The distances between the processes of a communicator; `None` if they are all equal. Collective.
 pub(super) fn distances(parent: &Comm) -> Result<Option<Distances>> {
@@ -72,7 +57,7 @@ pub(super) fn order(
         let (team, sequence) = internal::team_of(parent);
         internal::broadcast(&team, sequence, 0, &mut processes)?;
     }
-    Ok(RankOrder(processes.into_iter().map(|process| process as usize).collect()))
+    Ok(RankOrder::of(processes.into_iter().map(|process| process as usize).collect()))
 }
 
 /// Combines [`distances`] and [`order`] if `reorder` is set. For graphs known to all processes.

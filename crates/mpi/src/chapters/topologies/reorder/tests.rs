@@ -16,7 +16,7 @@ fn grid_of(dims: &[i32], periodic: bool) -> Graph {
 
 #[test]
 fn an_order_says_who_takes_which_rank() {
-    let order = RankOrder(vec![2, 0, 1]);
+    let order = RankOrder::of(vec![2, 0, 1]);
     assert_eq!([0, 1, 2].map(|rank| order.process(rank)), [2, 0, 1]);
     assert_eq!([0, 1, 2, 3].map(|process| order.rank(process, 3)), [Some(1), Some(2), Some(0), None]);
     assert_eq!([0, 3].map(|process| RankOrder::default().rank(process, 3)), [Some(0), None]);
