@@ -64,7 +64,7 @@ ROWS = {
     "no measurement": Row(f"--hosts 4 {SLOW}", is_found=False, settings=OFF),
     "a slow host broadcasts, no measurement": Row(f"--hosts 4 {SLOW}", root=2, is_found=False,
         settings={"TOWPATH_COLLECTIVE": "bcast:binomial", **OFF}),
-    "a link becomes slow": Row("--hosts 4", change=SLOW_DOWN),
+    "a link becomes slow": Row("--hosts 4", root=HOST, change=SLOW_DOWN),
     "a link becomes fast": Row("--hosts 4", is_found=False, before=SLOW_DOWN, change=SPEED_UP),
     "equal hosts": Row("--hosts 4", ranks=2, communicators=20, is_found=None),
     "many ranks on equal hosts": Row("--hosts 8", ranks=8, communicators=5, is_found=None),

@@ -38,11 +38,10 @@ pub(super) fn attend(comm: &Comm, operation: &Operation) -> Result<Option<(i64, 
     if bytes < LEAST {
         return Ok(None);
     }
-    let signature = || CallSignature::of(operation).about_board();
     let duty = comm.placements().duty();
     match duty {
-        LinkDuty::Measure => measure(comm, signature())?,
-        LinkDuty::Compare(observed) if is_doubtful(comm, signature(), observed)? => measure(comm, signature())?,
+        LinkDuty::Measure => measure(comm)?,
+        LinkDuty::Compare(observed) if is_doubtful(comm, observed)? => measure(comm)?,
         _ => {}
     }
     Ok(Some((bytes, Instant::now())))
@@ -50,9 +49,9 @@ pub(super) fn attend(comm: &Comm, operation: &Operation) -> Result<Option<(i64, 
 
 /// True if the best rate that some leader has observed does not fit what is assumed.
 #[cold]
-fn is_doubtful(comm: &Comm, signature: CallSignature, observed: u64) -> Result<bool> {
-    let (team, begun) = team_of(comm);
-    let all = gather_in_call(&team, begun, signature, &[observed])?;
+fn is_doubtful(comm: &Comm, observed: u64) -> Result<bool> {
+    let (team, sequence) = team_of(comm);
+    let all = gather_in_call(&team, sequence, CallSignature::ABOUT_LINKS, &[observed])?;
     let leaders: Vec<usize> = team.placement.leaders().collect();
     let placements = comm.placements();
     let rates = placements.rates(CallForm::Blocking, comm.calls_by_messages(CallForm::Blocking));
@@ -67,7 +66,7 @@ fn cores(team: &Team) -> Cores {
 }
 
 #[cold]
-fn measure(comm: &Comm, signature: CallSignature) -> Result<()> {
+fn measure(comm: &Comm) -> Result<()> {
     let (peers, placement) = (&comm.group.peers, comm.group.placement());
     let hosts = placement.hosts();
     let leaders: Vec<usize> = placement.leaders().collect();
@@ -81,15 +80,19 @@ fn measure(comm: &Comm, signature: CallSignature) -> Result<()> {
     }
     let (team, sequence) = team_of(comm);
     let cores = cores(&team);
+    // All ranks of this host are here then, and leave the cores to those that measure. A rank that
+    // makes another call gets a message by which it finds that out.
+    gather_in_call(&team.on_my_host(), sequence, CallSignature::ABOUT_LINKS, &[0])?;
     let mut own_rate = 0;
     if let Some(team) = team.leaders() {
         let host = team.rank;
-        let mut leaders = HostLeaders { team, sequence, signature, memory: vec![0; 2 * measurement::LONGEST] };
+        let mut leaders = HostLeaders { team, sequence, memory: vec![0; 2 * measurement::LONGEST] };
         own_rate = measurement::measure(&mut leaders, host, hosts, cores)?[host];
     }
     let [begun, kept] = [CallForm::Nonblocking, CallForm::Persistent].map(|form| comm.calls_by_messages(form));
     let own = [own_rate, u64::from(begun), u64::from(kept)];
-    let all = gather_in_call(&team, comm.next_sequence(CallForm::Blocking), signature, &own)?;
+    // With the number of this call again, as ranks that make another call must find out.
+    let all = gather_in_call(&team, sequence, CallSignature::ABOUT_LINKS, &own)?;
     let most = |word: usize| all.iter().skip(word).step_by(own.len()).max().map_or(0, |&number| number as u32);
     let begun = [comm.calls_by_messages(CallForm::Blocking), most(1), most(2)];
     let measured: Vec<u64> = leaders.iter().map(|rank| all[rank * own.len()]).collect();
@@ -108,7 +111,6 @@ fn measure(comm: &Comm, signature: CallSignature) -> Result<()> {
 struct HostLeaders {
     team: Team,
     sequence: u32,
-    signature: CallSignature,
     /// What is sent, and what arrives.
     memory: Vec<u8>,
 }
@@ -120,7 +122,7 @@ impl HostLeaders {
             swap(&self.team, partner, bytes as i64, (from.as_mut_ptr(), to.as_mut_ptr())).map_err(plan_failed)?;
         // SAFETY: the plan names only `memory`, of which each half has at least `bytes` bytes, and
         // which is borrowed during the call.
-        unsafe { run(Plan { signature: self.signature, ..plan }, self.sequence) }
+        unsafe { run(Plan { signature: CallSignature::ABOUT_LINKS, ..plan }, self.sequence) }
     }
 }
 
@@ -135,6 +137,6 @@ impl Leaders for HostLeaders {
     }
 
     fn gather(&mut self, word: u64) -> Result<Vec<u64>> {
-        gather_in_call(&self.team, self.sequence, self.signature, &[word])
+        gather_in_call(&self.team, self.sequence, CallSignature::ABOUT_LINKS, &[word])
     }
 }
