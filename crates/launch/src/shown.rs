@@ -71,8 +71,8 @@ impl ShownJob {
         }
     }
 
-    /// The same with measured rates of the links of some hosts in bytes per second, by number of the
-    /// host; `None` if another figure counts.
+    /// The same with measured rates of the links of some hosts in bytes per second, by number of
+    /// the host; `None` if another figure counts.
     pub fn with_measured(mut self, rates: impl Iterator<Item = (u32, Option<u64>)>) -> ShownJob {
         for (number, rate) in rates {
             if let Some(host) = self.hosts.get_mut(number as usize) {
@@ -107,8 +107,8 @@ impl ShownJob {
         Ok(numbers.into_iter().find_map(read))
     }
 
-    /// Encodes the job: a line with the hosts (`name`, `name=ranks=resources`, or with `=rate` after
-    /// it), and the topology if there is one.
+    /// Encodes the job: a line with the hosts (`name`, `name=ranks=resources`, or that and `=rate`),
+    /// and the topology if there is one.
     fn to_text(&self) -> String {
         let hosts: Vec<String> = self.hosts.iter().map(ShownHost::to_text).collect();
         let topology = self.topology.as_ref().map(JobTopology::to_text).unwrap_or_default();

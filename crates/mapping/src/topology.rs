@@ -1,5 +1,5 @@
-//! Virtual topologies as plain values (MPI 5.0, chapter 8), and their graphs. The C functions are in
-//! `chapters::topologies` of the crate `mpi`.
+//! Virtual topologies as plain values (MPI 5.0, chapter 8), and their graphs. The C functions are
+//! in `chapters::topologies` of the crate `mpi`.
 
 use crate::Graph;
 

@@ -148,7 +148,7 @@ fn of_group(parent: &Comm, group: &Arc<Group>, plane: Plane, sequence: u32) -> R
     let mut word = [registry::new_context().0];
     internal::broadcast(&team, sequence, 0, &mut word)?;
     let comm = Comm::new(ContextId(word[0]), group.clone(), None, parent.errhandler());
-    // Members of the group alone do not know in which order others of them call what agrees on rates.
+    // Calls of MPI_Comm_create_group have no order among the calls that agree on rates.
     insert(if plane == Plane::Collective { comm.with_links_of(parent, CallForm::Blocking) } else { comm })
 }
 

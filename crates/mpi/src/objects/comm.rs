@@ -212,7 +212,8 @@ impl Comm {
     }
 
     /// Sets the rates of the links of the job's hosts on which the members have agreed in a
-    /// blocking call. False if the same hosts are slow as before: then nothing changes. `begun` are the calls of each form that some member has begun.
+    /// blocking call. `begun` are the calls of each form that some member has begun. False if the
+    /// same hosts are slow as before: then nothing changes.
     pub(crate) fn adopt(&self, rates: AgreedRates, begun: [u32; 3]) -> bool {
         let placement = Arc::new(self.group.placement_with(&rates));
         let mut placements = self.placements();
