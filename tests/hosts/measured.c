@@ -8,9 +8,9 @@
  * measures the links for itself, since all are made before. The rank LATE (-1: none) comes two
  * seconds later. Each time the root asks `towpath info --topology` about itself. Then the rank
  * CHANGER runs a command that changes the network, after which so many broadcasts follow that the
- * members compare what they assume with what they observe. Then a child of the last communicator, which measures nothing, broadcasts again, by blocking and by nonblocking
- * calls, and rank 0 tells how many times their payload each rank's host has sent meanwhile. Each
- * rank says "ok".
+ * members compare what they assume with what they observe. Then a child of the last communicator,
+ * which measures nothing, broadcasts again, by blocking and by nonblocking calls, and rank 0 tells
+ * how many times their payload each rank's host has sent meanwhile. Each rank says "ok".
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ static double sent(void)
     while (file && fgets(line, sizeof line, file)) {
         char *name = strtok(line, ":"), *figures = strtok(NULL, ":");
         double bytes;
-        if (figures && !strstr(name, "lo") && sscanf(figures, "%*s %*s %*s %*s %*s %*s %*s %*s %lf", &bytes) == 1)
+        if (figures && !strstr(name, "lo")
+            && sscanf(figures, "%*s %*s %*s %*s %*s %*s %*s %*s %lf", &bytes) == 1)
             all += bytes;
     }
     if (file)
@@ -43,7 +44,8 @@ static unsigned char data[BYTES];
 static void show_links(const char *towpath)
 {
     char command[4096];
-    snprintf(command, sizeof command, "'%s' info --json --topology %d | tr -d '\\n'; echo", towpath, (int)getpid());
+    snprintf(command, sizeof command, "'%s' info --json --topology %d | tr -d '\\n'; echo", towpath,
+             (int)getpid());
     if (system(command))
         MPI_Abort(MPI_COMM_WORLD, 4);
 }

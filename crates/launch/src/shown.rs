@@ -107,8 +107,8 @@ impl ShownJob {
         Ok(numbers.into_iter().find_map(read))
     }
 
-    /// Encodes the job: a line with the hosts (`name`, `name=ranks=resources`, or that and `=rate`),
-    /// and the topology if there is one.
+    /// Encodes the job: a line with the hosts (`name`, `name=ranks=resources`, or that and
+    /// `=rate`), and the topology if there is one.
     fn to_text(&self) -> String {
         let hosts: Vec<String> = self.hosts.iter().map(ShownHost::to_text).collect();
         let topology = self.topology.as_ref().map(JobTopology::to_text).unwrap_or_default();

@@ -148,8 +148,8 @@ pub fn is_doubtful(observed: &[u64], assumed: &[u64], cores: Cores) -> bool {
 ///
 /// What a topology file states is not changed. A slow link has the rate that was measured for it.
 /// The others differ by chance, so they get one rate: that of the fastest, if it is clearly below
-/// what the systems report, and if ranks do not share cores. Otherwise the reports stand. No rate is
-/// above what the system reports.
+/// what the systems report, and if ranks do not share cores. Otherwise the reports stand. No rate
+/// is above what the system reports.
 pub fn corrected(measured: &[u64], assumed: &[Figure<u64>], cores: Cores) -> Vec<Figure<u64>> {
     let slow = cores.slow(measured);
     let fastest = measured.iter().copied().max().unwrap_or(0);
