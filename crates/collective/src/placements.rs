@@ -86,7 +86,7 @@ impl Placements {
         self.long_calls += 1;
         let is_turn = self.long_calls.is_power_of_two()
             && self.long_calls >= FIRST_COMPARISON
-            && (self.long_calls / FIRST_COMPARISON).ilog2() % 2 == 0;
+            && (self.long_calls / FIRST_COMPARISON).ilog2().is_multiple_of(2);
         match is_turn {
             true => LinkDuty::Compare(std::mem::take(&mut self.observed)),
             false => LinkDuty::Nothing,
