@@ -64,6 +64,7 @@ BESIDE = [
     ("choice of transports", [PYTHON, "tests/hosts/choice.py"], 400),
     ("topology files", [PYTHON, "tests/hosts/topology.py"], 300),
     ("measured links", [PYTHON, "tests/hosts/tune.py"], 300),
+    ("links measured by running jobs", [PYTHON, "tests/hosts/measured.py"], 300),
     ("broadcasts to all hosts at once", [PYTHON, "tests/hosts/broadcasts.py"], 300),
     ("mappings of ranks to hosts", [PYTHON, "tests/hosts/mappings.py"], 400),
     ("ssh", [PYTHON, "tests/hosts/ssh.py"], 300),

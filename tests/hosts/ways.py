@@ -58,7 +58,7 @@ def reports(output):
     return [json.loads("".join(lines)) for _, lines in sorted(of_rank.items())]
 
 
-def main(description, names, inner, ran, run_row):
+def main(description, names, inner, ran, run_row, program="ways"):
     """Runs the rows of a test, or, on the first host, `ran` with the options `inner`."""
     parser = rows.parser(description)
     for option in ("--row", "--binary", *inner):
@@ -66,4 +66,7 @@ def main(description, names, inner, ran, run_row):
     options = parser.parse_args()
     if options.row:
         return ran(options)
-    return rows.run_all(options, compiled, [(row, row) for row in names], run_row)
+    def prepare(prefix):
+        return compiled(prefix, program)
+
+    return rows.run_all(options, prepare, [(row, row) for row in names], run_row)

@@ -233,6 +233,13 @@ pub const SETTINGS: &[Setting] = &[
                   tune has stored",
     },
     Setting {
+        name: "TOWPATH_MEASURE_LINKS",
+        kind: Kind::Between(0, 1),
+        default: "1",
+        meaning: "0: the links between hosts are not measured while a job runs; all ranks need the \
+                  same value",
+    },
+    Setting {
         name: "TOWPATH_PMI",
         kind: Kind::Text,
         default: "",

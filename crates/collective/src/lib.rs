@@ -20,6 +20,7 @@ pub mod multicast;
 pub mod numbers;
 pub mod order;
 mod phased;
+mod placements;
 pub mod run;
 pub mod runs;
 
@@ -33,10 +34,11 @@ pub use kept::KeptCalls;
 pub use lone::{LoneCall, perform_alone};
 pub use memory::{copy_pieces, reduce_elements};
 pub use phased::PhasedCall;
+pub use placements::{AgreedRates, LinkDuty, Placements};
 pub use run::{Progress, Run};
 pub use towpath_schedule::{
     Blocks, Buffer, Call, CallSignature, Element, HostCopies, Operation, Pays, Placement, Plan,
     PlanError, Reducer, Selection, Team, allgather, allreduce, alltoall, barrier, broadcast,
-    buffers, gather, hierarchy, inter, neighborhood, reduce, reduce_scatter, reducer, scan,
+    buffers, gather, hierarchy, inter, neighborhood, probe, reduce, reduce_scatter, reducer, scan,
     scatter, select,
 };

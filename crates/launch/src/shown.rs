@@ -2,7 +2,7 @@
 //! it to a memory file and hold that open.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::os::fd::OwnedFd;
 
 use towpath_machine::memory::create_file;
@@ -35,6 +35,8 @@ pub struct ShownHost {
     pub name: String,
     /// Its resources and the number of its ranks; `None` as long as they are not known.
     pub resources: Option<(HostResources, usize)>,
+    /// The rate of its link in bytes per second that the job's processes have measured.
+    pub measured: Option<u64>,
 }
 
 impl ShownJob {
@@ -46,7 +48,7 @@ impl ShownJob {
 
     /// A job on hosts with these names.
     pub fn with_names(topology: Option<JobTopology>, names: Vec<String>) -> ShownJob {
-        let host = |name| ShownHost { name, resources: None };
+        let host = |name| ShownHost { name, resources: None, measured: None };
         ShownJob { topology, hosts: names.into_iter().map(host).collect() }
     }
 
@@ -69,6 +71,24 @@ impl ShownJob {
         }
     }
 
+    /// The same with measured rates of the links of some hosts in bytes per second, by number of
+    /// the host; `None` if another figure counts.
+    pub fn with_measured(mut self, rates: impl Iterator<Item = (u32, Option<u64>)>) -> ShownJob {
+        for (number, rate) in rates {
+            if let Some(host) = self.hosts.get_mut(number as usize) {
+                host.measured = rate;
+            }
+        }
+        self
+    }
+
+    /// The job in a file of [`ShownJob::show`].
+    pub fn of_file(file: &OwnedFd) -> Option<ShownJob> {
+        let mut file = File::from(file.try_clone().ok()?);
+        file.rewind().ok()?;
+        ShownJob::parse(&read_all(file)?)
+    }
+
     /// Writes the job to a memory file. `towpath info --topology PID` shows it while that process
     /// holds the file. `None` if the system offers no memory file, or no room.
     pub fn show(&self) -> Option<OwnedFd> {
@@ -83,12 +103,12 @@ impl ShownJob {
     /// An error message for the user if the process may not be inspected.
     pub fn of_process(pid: u32) -> Result<Option<ShownJob>, String> {
         let numbers = descriptors_of_process(pid, LABEL)?;
-        let read = |number| ShownJob::parse(&read_all(open_of_process(pid, number).ok()?)?);
+        let read = |number| ShownJob::parse(&read_all(open_of_process(pid, number).ok()?.into())?);
         Ok(numbers.into_iter().find_map(read))
     }
 
-    /// Encodes the job: a line with the hosts (`name`, or `name=ranks=resources`), and the topology
-    /// if there is one.
+    /// Encodes the job: a line with the hosts (`name`, `name=ranks=resources`, or that and
+    /// `=rate`), and the topology if there is one.
     fn to_text(&self) -> String {
         let hosts: Vec<String> = self.hosts.iter().map(ShownHost::to_text).collect();
         let topology = self.topology.as_ref().map(JobTopology::to_text).unwrap_or_default();
@@ -109,27 +129,27 @@ impl ShownJob {
 impl ShownHost {
     fn to_text(&self) -> String {
         let name = escape(self.name.as_bytes());
-        match &self.resources {
-            Some((resources, ranks)) => format!("{name}={ranks}={}", resources.to_text()),
-            None => name,
-        }
+        let Some((resources, ranks)) = &self.resources else { return name };
+        let measured = self.measured.map(|rate| format!("={rate}")).unwrap_or_default();
+        format!("{name}={ranks}={}{measured}", resources.to_text())
     }
 
     fn parse(text: &str) -> Option<ShownHost> {
-        let mut parts = text.splitn(3, '=');
+        let mut parts = text.splitn(4, '=');
         let name = String::from_utf8(unescape(parts.next()?)).ok()?;
         let resources = match (parts.next(), parts.next()) {
             (Some(ranks), Some(text)) => Some((HostResources::parse(text)?, ranks.parse().ok()?)),
             _ => None,
         };
-        Some(ShownHost { name, resources })
+        let measured = parts.next().map(str::parse).transpose().ok()?;
+        Some(ShownHost { name, resources, measured })
     }
 }
 
 /// Reads a file that [`ShownJob::show`] has written.
-fn read_all(file: OwnedFd) -> Option<String> {
+fn read_all(file: File) -> Option<String> {
     let mut text = String::new();
-    File::from(file).take(LONGEST_LIST + LONGEST as u64).read_to_string(&mut text).ok()?;
+    file.take(LONGEST_LIST + LONGEST as u64).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
@@ -152,8 +172,14 @@ mod tests {
         let whole = ShownJob::of(Some(topology()), vec![(own.clone(), 2), (own.clone(), 1)]);
         let without = ShownJob::of(None, vec![(own.clone(), 3)]);
         assert_eq!((whole.hosts[1].name.as_str(), &without.hosts[0].name), ("b", &own.name));
-        for job in [named, whole, without] {
+        let measured = whole.clone().with_measured([(1, Some(7)), (9, Some(7))].into_iter());
+        assert_eq!(
+            measured.hosts.iter().map(|host| host.measured).collect::<Vec<_>>(),
+            [None, Some(7)]
+        );
+        for job in [named, whole, measured, without] {
             let shown = job.show().unwrap();
+            assert_eq!(ShownJob::of_file(&shown), Some(job.clone()));
             assert_eq!(ShownJob::of_process(std::process::id()), Ok(Some(job)));
             drop(shown);
             assert_eq!(ShownJob::of_process(std::process::id()), Ok(None));

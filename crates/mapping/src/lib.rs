@@ -22,6 +22,7 @@ mod swaps;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+pub mod topology;
 
 use std::collections::BTreeMap;
 

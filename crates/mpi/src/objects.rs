@@ -15,4 +15,3 @@ pub(crate) mod message;
 pub(crate) mod operation;
 pub(crate) mod persistent;
 pub(crate) mod registry;
-pub(crate) mod topology;

@@ -4,13 +4,14 @@
 //! that connects gets the next indices, one for each of its processes.
 
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use towpath_base::ids::{JobId, PeerIndex, ProcessId};
 use towpath_launch::client::{Job, Launcher};
 use towpath_launch::resources::{HostResources, JobResources};
 use towpath_launch::shown::ShownJob;
 use towpath_launch::topology::{JobTopology, described_rates};
+use towpath_topology::{Figure, FigureOrigin, NetworkTopology};
 
 use crate::error::{Error, Result};
 
@@ -38,7 +39,7 @@ pub struct Jobs {
     /// The processors and links of this process's job.
     resources: JobResources,
     /// Held open for `towpath info --topology`.
-    _shown: Option<Arc<OwnedFd>>,
+    shown: Arc<Mutex<Option<OwnedFd>>>,
 }
 
 impl Jobs {
@@ -56,7 +57,7 @@ impl Jobs {
             topology: None,
             names: Vec::new(),
             resources: JobResources::default(),
-            _shown: None,
+            shown: Arc::default(),
         }
     }
 
@@ -68,7 +69,7 @@ impl Jobs {
     pub fn learn_topology(&mut self, launcher: &mut dyn Launcher) -> Result<()> {
         self.topology = launcher.topology().map_err(Error::new)?.map(Arc::new);
         let shown = self.topology.as_deref().cloned().map(ShownJob::named);
-        self._shown = shown.and_then(|shown| shown.show()).map(Arc::new);
+        *self.shown.lock().unwrap() = shown.and_then(|shown| shown.show());
         Ok(())
     }
 
@@ -81,11 +82,16 @@ impl Jobs {
     /// Rate of the link of a host of this process's job in bytes per second, the same in all its
     /// processes: as the topology file says, or else as the systems report; `None` if unknown.
     pub fn link_rate(&self, host: u32) -> Option<u64> {
+        let figure = self.link_figure(host);
+        let is_known = self.topology.is_some() || figure.origin != FigureOrigin::Default;
+        is_known.then_some(figure.value)
+    }
+
+    /// The same with its origin, which is [`FigureOrigin::Default`] if the rate is unknown.
+    pub fn link_figure(&self, host: u32) -> Figure<u64> {
+        let stated = self.topology.as_ref().map(|topology| topology.link(host));
         let reported = self.resources.rates.get(host as usize).copied();
-        match &self.topology {
-            Some(topology) => Some(topology.link(host).or_reported(reported).rate.value),
-            None => reported,
-        }
+        stated.unwrap_or_else(|| NetworkTopology::default().usual_link()).or_reported(reported).rate
     }
 
     /// Rates of the links of all hosts of this process's job as the text of a topology file has
@@ -98,12 +104,22 @@ impl Jobs {
         described_rates(text, names, &self.resources.rates).filter(|_| is_known)
     }
 
+    /// Shows rates of links that processes have measured to `towpath info`: in bytes per second, by
+    /// number of the host, `None` if another figure counts.
+    pub fn show_measured(&self, rates: impl Iterator<Item = (u32, Option<u64>)>) {
+        let mut shown = self.shown.lock().unwrap();
+        let job = shown.as_ref().and_then(ShownJob::of_file);
+        if let Some(file) = job.and_then(|job| job.with_measured(rates).show()) {
+            *shown = Some(file);
+        }
+    }
+
     /// Learns the resources of all hosts in order, each with the number of its ranks, and shows
     /// them to `towpath info`. Returns those of the job.
     pub(crate) fn set_resources(&mut self, hosts: Vec<(HostResources, usize)>) -> JobResources {
         self.resources = JobResources::of(hosts.iter().map(|(host, ranks)| (host, *ranks)));
         let shown = ShownJob::of(self.topology.as_deref().cloned(), hosts);
-        self._shown = shown.show().map(Arc::new);
+        *self.shown.lock().unwrap() = shown.show();
         self.names = shown.hosts.into_iter().map(|host| host.name).collect();
         self.resources.clone()
     }

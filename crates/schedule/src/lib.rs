@@ -35,6 +35,7 @@ pub mod neighborhood;
 pub mod operand;
 mod operation;
 pub mod plan;
+pub mod probe;
 pub mod reduce;
 pub mod reduce_scatter;
 pub mod reducer;

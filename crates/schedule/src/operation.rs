@@ -90,6 +90,18 @@ impl Operation {
         Ok(plan)
     }
 
+    /// The bytes of a call for which hosts behind slow links are leaves, if all ranks know them,
+    /// else 0.
+    pub fn bytes_between_hosts(&self) -> i64 {
+        match self {
+            Operation::Bcast { data, .. } => data.bytes(),
+            Operation::Reduce { operand, .. } | Operation::Allreduce { operand, .. } => {
+                operand.bytes()
+            }
+            _ => 0,
+        }
+    }
+
     /// What the call copies in a team of one rank: from the first to the second piece; `None` if it
     /// does nothing there.
     #[inline]

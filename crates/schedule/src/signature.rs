@@ -11,7 +11,7 @@ use crate::Operation;
 pub struct CallSignature(pub u32);
 
 /// Names by number. Number 0 is an unknown call, which differs from no other.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "another collective",
     "MPI_Barrier",
     "MPI_Bcast",
@@ -26,6 +26,7 @@ const NAMES: [&str; 14] = [
     "MPI_Reduce_scatter or MPI_Reduce_scatter_block",
     "MPI_Scan",
     "MPI_Exscan",
+    "a long MPI_Bcast, MPI_Reduce or MPI_Allreduce",
 ];
 
 /// The numbers of the collectives.
@@ -44,6 +45,7 @@ pub mod numbers {
     pub const REDUCE_SCATTER: u32 = 11;
     pub const SCAN: u32 = 12;
     pub const EXSCAN: u32 = 13;
+    pub const LINKS: u32 = 14;
 }
 
 /// Bits of the number.
@@ -57,6 +59,10 @@ const ROOT_SHIFT: u32 = NUMBER_BITS + 1;
 impl CallSignature {
     /// Bits of a signature.
     pub const BITS: u32 = 25;
+
+    /// The signature of messages that measure links before a long call moves data. They are no part
+    /// of a call of any other rank that does not measure.
+    pub const ABOUT_LINKS: CallSignature = CallSignature(numbers::LINKS);
 
     /// The signature of an operation.
     pub fn of(operation: &Operation) -> CallSignature {

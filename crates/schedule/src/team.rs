@@ -91,6 +91,11 @@ impl Placement {
         self.slow.contains(&true)
     }
 
+    /// True if the same hosts are behind slow links in another placement of the same ranks.
+    pub fn has_same_slow_hosts(&self, other: &Placement) -> bool {
+        self.slow == other.slow
+    }
+
     /// The lowest rank whose host is not behind a slow link.
     pub fn relay(&self) -> usize {
         let is_fast = |&rank: &usize| !self.slow[self.hosts[rank]];
@@ -182,6 +187,11 @@ impl Team {
     pub fn on_my_host(&self) -> Team {
         let ranks = self.placement.members(self.placement.host_of(self.rank));
         self.of(ranks).expect("this process is on its host")
+    }
+
+    /// The sub-team of the leaders, by host; `None` if this process does not lead.
+    pub fn leaders(&self) -> Option<Team> {
+        self.of(&self.placement.leaders().collect::<Vec<_>>())
     }
 
     /// The sub-team of these ranks, in this order and with the same context; `None` if this process

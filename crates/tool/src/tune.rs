@@ -5,7 +5,6 @@
 mod links;
 mod measure;
 mod mpi;
-mod rounds;
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
@@ -16,6 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{Access, access};
 use towpath_topology::NetworkTopology;
 use towpath_topology::names::agree;
+use towpath_topology::tournament::rounds;
 
 use super::{AS_TOOL, info};
 use towpath_launch::mpiexec::names_of_hosts;
@@ -43,6 +43,9 @@ const MEASURE: &str = "--measure";
 
 /// The library with which ranks measure, which is installed together with this program.
 const LIBRARY: &str = "lib/libmpi_abi.so.1";
+
+/// Maximum number of rounds, and so of partners of a host.
+const MOST_ROUNDS: usize = 32;
 
 /// Width of the progress bar in columns.
 const BAR: usize = 30;
@@ -174,7 +177,7 @@ fn measured(
     arguments: &[OsString],
     hosts: usize,
 ) -> Result<Vec<PairFigures>, String> {
-    let expected = rounds::rounds(hosts).iter().map(Vec::len).sum();
+    let expected = rounds(hosts, MOST_ROUNDS).iter().map(Vec::len).sum();
     let not_started = |error| format!("{} cannot be started ({error}).", mpiexec.display());
     let mut job = Command::new(mpiexec)
         .args(arguments)

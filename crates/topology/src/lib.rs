@@ -17,8 +17,10 @@ mod assembly;
 mod error;
 mod figures;
 mod links;
+pub mod measurement;
 pub mod names;
 mod table;
+pub mod tournament;
 mod units;
 
 pub use error::{Error, Result};

@@ -97,10 +97,18 @@ pub(crate) fn contradiction(host: &str, key: &str, first: usize, line: usize) ->
 impl HostLink {
     /// This link with the rate that the host's system reports, if nobody states one.
     pub fn or_reported(self, rate: Option<u64>) -> HostLink {
-        match rate.filter(|_| self.rate.origin == FigureOrigin::Default) {
-            Some(value) => {
-                HostLink { rate: Figure { value, origin: FigureOrigin::System }, ..self }
-            }
+        self.or_better(rate, FigureOrigin::System)
+    }
+
+    /// This link with the rate that a running job has measured, if no file states one.
+    pub fn or_measured(self, rate: Option<u64>) -> HostLink {
+        self.or_better(rate, FigureOrigin::Measured)
+    }
+
+    /// This link with another rate, if that is more certain.
+    fn or_better(self, rate: Option<u64>, origin: FigureOrigin) -> HostLink {
+        match rate.filter(|_| self.rate.origin < origin) {
+            Some(value) => HostLink { rate: Figure { value, origin }, ..self },
             None => self,
         }
     }

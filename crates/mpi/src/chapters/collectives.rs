@@ -15,6 +15,7 @@ mod boards;
 mod data;
 mod exchange;
 mod execution;
+mod links;
 mod movement;
 pub(crate) mod multicast;
 mod neighbors;

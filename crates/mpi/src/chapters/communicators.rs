@@ -67,13 +67,14 @@ pub fn comm_group(comm: Handle) -> Result<Handle> {
 
 /// A copy of `parent` with its attributes, topology and error handler, and with other hints, but
 /// without contexts.
-fn copy_of(parent: &Arc<Comm>, handle: Handle, given: &Pairs) -> Result<Comm> {
+fn copy_of(parent: &Arc<Comm>, handle: Handle, given: &Pairs, form: CallForm) -> Result<Comm> {
     let attributes = parent.attributes.copied(handle)?;
     let remote = parent.remote.as_ref().map(|remote| Remote::new(remote.group.clone(), ContextId(0)));
     let copy = Comm::new(ContextId(0), parent.group.clone(), remote, parent.errhandler())
         .with_topology(parent.topology.clone())
         .with_claim(parent.claim.clone())
-        .with_attributes(attributes);
+        .with_attributes(attributes)
+        .with_links_of(parent, form);
     hints::accept(&copy, given)?;
     Ok(copy)
 }
@@ -81,10 +82,10 @@ fn copy_of(parent: &Arc<Comm>, handle: Handle, given: &Pairs) -> Result<Comm> {
 fn dup(comm: Handle, hints: &Pairs) -> Result<Handle> {
     let parent = registry::comm(comm)?;
     let mut proposals = Proposals::new();
-    let plan = proposals.plan(&parent)?;
+    let plan = proposals.plan(&parent, CallForm::Blocking)?;
     // SAFETY: `proposals` is not moved or dropped before the plan has run.
     unsafe { internal::run(plan, parent.next_sequence(CallForm::Blocking)) }?;
-    let copy = copy_of(&parent, comm, hints)?;
+    let copy = copy_of(&parent, comm, hints, CallForm::Blocking)?;
     copy.set_contexts(proposals.agreed(&parent));
     insert(copy)
 }
@@ -104,7 +105,9 @@ fn idup(comm: Handle, hints: &Pairs) -> Result<(Handle, Handle)> {
     let worker = progress::worker()?;
     let entry = worker.with(|state| state.requests.reserve())?;
     let mut proposals = Box::new(Proposals::new());
-    let made = proposals.plan(&parent).and_then(|plan| Ok((plan, insert(copy_of(&parent, comm, hints)?)?)));
+    let form = CallForm::Nonblocking;
+    let copy = || insert(copy_of(&parent, comm, hints, form)?);
+    let made = proposals.plan(&parent, form).and_then(|plan| Ok((plan, copy()?)));
     let (plan, handle) = match made {
         Ok(made) => made,
         Err(error) => {
@@ -115,7 +118,7 @@ fn idup(comm: Handle, hints: &Pairs) -> Result<(Handle, Handle)> {
     let copy = registry::comm(handle)?;
     // SAFETY: the boxed proposals do not move, and the request's `finish` function keeps them alive
     // until the plan is complete.
-    let run = Box::new(unsafe { Run::start(plan, parent.next_sequence(CallForm::Nonblocking)) });
+    let run = Box::new(unsafe { Run::start(plan, parent.next_sequence(form)) });
     let finish = Box::new(move || copy.set_contexts(proposals.agreed(&parent)));
     let request = worker.with(|state| {
         let id = state.runs.add(run, &mut state.engine);
@@ -144,7 +147,9 @@ fn of_group(parent: &Comm, group: &Arc<Group>, plane: Plane, sequence: u64) -> R
     let team = group.team(context, rank);
     let mut word = [registry::new_context().0];
     internal::broadcast(&team, sequence, 0, &mut word)?;
-    insert(Comm::new(ContextId(word[0]), group.clone(), None, parent.errhandler()))
+    let comm = Comm::new(ContextId(word[0]), group.clone(), None, parent.errhandler());
+    // Calls of MPI_Comm_create_group have no order among the calls that agree on rates.
+    insert(if plane == Plane::Collective { comm.with_links_of(parent, CallForm::Blocking) } else { comm })
 }
 
 fn check_subset(group: &Group, parent: &Comm) -> Result<()> {
@@ -187,7 +192,10 @@ pub fn comm_create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle
 fn insert_part(parent: &Comm, part: Option<(Arc<Group>, ContextId)>) -> Result<Handle> {
     match part {
         None => Ok(COMM_NULL),
-        Some((group, context)) => insert(Comm::new(context, group, None, parent.errhandler())),
+        Some((group, context)) => {
+            let comm = Comm::new(context, group, None, parent.errhandler());
+            insert(comm.with_links_of(parent, CallForm::Blocking))
+        }
     }
 }
 

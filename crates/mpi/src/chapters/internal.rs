@@ -7,7 +7,7 @@ use towpath_collective::allgather::{Allgather, allgather};
 use towpath_collective::barrier::barrier;
 use towpath_collective::broadcast::bcast;
 use towpath_collective::numbers::CallForm;
-use towpath_collective::{Blocks, Buffer, Call, Element, Failure, Plan, Run, Team};
+use towpath_collective::{Blocks, Buffer, Call, CallSignature, Element, Failure, Plan, Run, Team};
 use towpath_engine::Mode;
 use towpath_neutral::error::Result;
 
@@ -79,6 +79,11 @@ pub(crate) fn synchronize(team: &Team, sequence: u64) -> Result<()> {
 
 /// Gathers `mine` from all members. Returns the words of all, by rank.
 pub(crate) fn gather_everywhere(team: &Team, sequence: u64, mine: &[u64]) -> Result<Vec<u64>> {
+    gather_in_call(team, sequence, CallSignature::default(), mine)
+}
+
+/// The same as a part of a collective call with this signature.
+pub(crate) fn gather_in_call(team: &Team, sequence: u64, signature: CallSignature, mine: &[u64]) -> Result<Vec<u64>> {
     let mut all = vec![0u64; mine.len() * team.size()];
     let call = Call { team, selection: process::selection()? };
     let element = Element::dense(8);
@@ -89,7 +94,7 @@ pub(crate) fn gather_everywhere(team: &Team, sequence: u64, mine: &[u64]) -> Res
     };
     let plan = allgather(&call, &arguments).map_err(plan_failed)?;
     // SAFETY: the plan names only `mine` and `all`, which live during the call.
-    unsafe { run(plan, sequence) }?;
+    unsafe { run(Plan { signature, ..plan }, sequence) }?;
     Ok(all)
 }
 

@@ -2,8 +2,9 @@
 //! them and broadcasts its proposal. In an intercommunicator both sides propose, and the proposal
 //! of the low side is used.
 
-use towpath_base::ids::{ContextId, Plane};
+use towpath_base::ids::ContextId;
 use towpath_collective::inter::{Bridge, introduce};
+use towpath_collective::numbers::CallForm;
 use towpath_collective::{Buffer, Call, Element, Plan};
 use towpath_neutral::error::Result;
 
@@ -23,9 +24,10 @@ impl Proposals {
         Proposals([registry::new_context().0, registry::new_context().0, 0, 0])
     }
 
-    /// The plan that distributes the proposals. They must not be moved until it has run.
-    pub(crate) fn plan(&mut self, comm: &Comm) -> Result<Plan> {
-        let team = comm.common_team(Plane::Collective);
+    /// The plan that distributes the proposals in a call of this form. They must not be moved until
+    /// it has run.
+    pub(crate) fn plan(&mut self, comm: &Comm, form: CallForm) -> Result<Plan> {
+        let team = comm.common_team(form, comm.calls_by_messages(form));
         let Some(remote) = &comm.remote else { return broadcast_plan(&team, 0, &mut self.0[..1]) };
         let bridge =
             Bridge { call: Call { team: &team, selection: process::selection()? }, remote: &remote.group.peers };

@@ -12,6 +12,8 @@ pub use graphs::*;
 use std::sync::Arc;
 
 use towpath_base::ids::ContextId;
+use towpath_collective::numbers::CallForm;
+use towpath_mapping::topology::{self as mapped, RankOrder, Topology};
 use towpath_neutral::abi::{Handle, Integers};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
@@ -21,10 +23,9 @@ use super::splits::{insert, no_intercomm};
 use crate::objects::comm::Comm;
 use crate::objects::group::Group;
 use crate::objects::registry;
-use crate::objects::topology::Topology;
 use crate::process;
 
-use reorder::RankOrder;
+const _: () = assert!(mapped::PROC_NULL == PROC_NULL);
 
 /// MPI_Topo_test.
 pub fn topo_test(comm: Handle) -> Result<i32> {
@@ -68,7 +69,7 @@ fn with_topology(
     let group = Arc::new(Group::new(peers, process::me()));
     let comm = group.rank.map(|rank| {
         let comm = Comm::new(ContextId(word[0]), group.clone(), None, parent.errhandler());
-        comm.with_topology(Some(Arc::new(topology(rank))))
+        comm.with_topology(Some(Arc::new(topology(rank)))).with_links_of(parent, CallForm::Blocking)
     });
     declaration::declare(parent, comm)?.map_or(Ok(COMM_NULL), insert)
 }

@@ -11,7 +11,8 @@ use towpath_collective::board::{BoardQueue, BoardState};
 use towpath_collective::neighborhood::Neighbors;
 use towpath_collective::numbers::{self, CallForm};
 use towpath_collective::order::{CallOrder, PlacedCall};
-use towpath_collective::{CallSignature, KeptCalls, Placement, Selection, Team};
+use towpath_collective::{AgreedRates, CallSignature, KeptCalls, Placements, Selection, Team};
+use towpath_mapping::topology::Topology;
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use towpath_neutral::error::{Result, fail};
@@ -22,7 +23,6 @@ use super::claim::ChannelClaim;
 use super::coll_state::MulticastState;
 use super::errhandler::Errhandler;
 use super::group::Group;
-use super::topology::Topology;
 use crate::process;
 use crate::progress::board_calls::Caller;
 use towpath_neutral::info::Pairs;
@@ -88,8 +88,8 @@ pub(crate) struct Comm {
     settings: Mutex<Settings>,
     /// The selection of algorithms that a hint has asked for.
     selection: OnceLock<Selection>,
-    /// The placement of the local group with the links that a hint has described.
-    described: OnceLock<Arc<Placement>>,
+    /// What its collectives assume about links, if that is not what all communicators assume.
+    placements: Mutex<Placements>,
     sequences: [AtomicU64; 3],
     /// Number of its blocking calls on the board.
     pub(crate) on_board: AtomicU64,
@@ -129,7 +129,7 @@ impl Comm {
             attributes: Attributes::default(),
             settings: Mutex::new(settings),
             selection: OnceLock::new(),
-            described: OnceLock::new(),
+            placements: Mutex::default(),
             sequences: Default::default(),
             on_board: AtomicU64::new(0),
             board: Mutex::default(),
@@ -148,6 +148,16 @@ impl Comm {
     /// Sets the claim on the channel.
     pub(crate) fn with_claim(mut self, claim: Option<Arc<ChannelClaim>>) -> Comm {
         self.claim = claim;
+        self
+    }
+
+    /// Takes over the rates of links on which the members of `parent`, of which all members are
+    /// some, have agreed before the call of this form that makes the communicator.
+    pub(crate) fn with_links_of(self, parent: &Comm, form: CallForm) -> Comm {
+        let rates = parent.placements().rates(form, parent.calls_by_messages(form)).cloned();
+        if let Some(rates) = rates {
+            self.placements().inherit(Arc::new(self.group.placement_with(&rates)), rates);
+        }
         self
     }
 
@@ -198,9 +208,31 @@ impl Comm {
     /// Sets the rates of the links of the job's hosts for the collectives of this communicator.
     /// False where [`Comm::select`] is, and on an intercommunicator.
     pub(crate) fn describe(&self, rates: &[u64]) -> bool {
-        let rate = |peer| rates.get(process::host_of(peer) as usize).copied().unwrap_or(0);
-        let placement = Arc::new(self.group.placement_by(rate));
-        !self.is_inter() && self.is_unused() && self.described.set(placement).is_ok()
+        let is_accepted = !self.is_inter() && self.is_unused();
+        if is_accepted {
+            self.placements().describe(Arc::new(self.group.placement_with(rates)));
+        }
+        is_accepted
+    }
+
+    /// Sets the rates of the links of the job's hosts on which the members have agreed in a
+    /// blocking call. `begun` are the calls of each form that some member has begun. False if the
+    /// same hosts are slow as before: then nothing changes.
+    pub(crate) fn adopt(&self, rates: AgreedRates, begun: [u64; 3]) -> bool {
+        let placement = Arc::new(self.group.placement_with(&rates));
+        let mut placements = self.placements();
+        let known = placements.of(CallForm::Blocking, begun[0]);
+        let is_news = known.is_none_or(|known| !known.has_same_slow_hosts(&placement));
+        if is_news {
+            self.kept.lock().unwrap().clear();
+            placements.adopt(placement, rates, begun);
+        }
+        is_news
+    }
+
+    /// Locks what is assumed about links.
+    pub(crate) fn placements(&self) -> MutexGuard<'_, Placements> {
+        self.placements.lock().unwrap()
     }
 
     fn is_unused(&self) -> bool {
@@ -282,19 +314,20 @@ impl Comm {
     }
 
     /// The local group under the communicator's own context, which on an intercommunicator both
-    /// groups share.
-    pub(crate) fn common_team(&self, plane: Plane) -> Team {
-        self.team_in(self.context().on(plane))
+    /// groups share: as a team for a call before which this process has begun `begun` others of its
+    /// form.
+    pub(crate) fn common_team(&self, form: CallForm, begun: u64) -> Team {
+        self.team_in(self.context().on(Plane::Collective), form, begun)
     }
 
-    /// The local group as a team for collectives, on a plane.
+    /// The local group as a team for a blocking collective call, on a plane.
     pub(crate) fn team(&self, plane: Plane) -> Team {
         let context = self.remote.as_ref().map_or(self.context(), Remote::local_context);
-        self.team_in(context.on(plane))
+        self.team_in(context.on(plane), CallForm::Blocking, self.calls_by_messages(CallForm::Blocking))
     }
 
-    fn team_in(&self, context: ContextId) -> Team {
-        let placement = self.described.get().unwrap_or_else(|| self.group.placement()).clone();
+    fn team_in(&self, context: ContextId, form: CallForm, begun: u64) -> Team {
+        let placement = self.placements().of(form, begun).unwrap_or_else(|| self.group.placement()).clone();
         Team { placement, ..self.group.team(context, self.rank) }
     }
 

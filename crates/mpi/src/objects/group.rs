@@ -50,7 +50,7 @@ impl Group {
     }
 
     /// The same with another rate of the link of each member's host.
-    pub(crate) fn placement_by(&self, rate: impl Fn(PeerIndex) -> u64) -> Placement {
+    fn placement_by(&self, rate: impl Fn(PeerIndex) -> u64) -> Placement {
         let peers = &self.peers;
         let placement = Placement::new(peers.iter().map(|&peer| process::host_of(peer)));
         if !peers.iter().all(|&peer| process::rank_in_own_job(peer).is_some()) {
@@ -58,6 +58,11 @@ impl Group {
         }
         let leaders: Vec<PeerIndex> = placement.leaders().map(|rank| peers[rank]).collect();
         placement.with_rates(|host| rate(leaders[host])).with_ranks_per_core(process::ranks_per_core())
+    }
+
+    /// The same with these rates of the links of the job's hosts.
+    pub(crate) fn placement_with(&self, rates: &[u64]) -> Placement {
+        self.placement_by(|peer| rates.get(process::host_of(peer) as usize).copied().unwrap_or(0))
     }
 
     /// The group as a team for collectives, with messages in `context`; this process has rank

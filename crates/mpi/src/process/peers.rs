@@ -3,6 +3,7 @@
 use towpath_base::ids::{PeerIndex, ProcessId};
 use towpath_network::Jobs;
 use towpath_neutral::error::{Result, fail};
+use towpath_topology::{Figure, FigureOrigin};
 
 use super::{PROCESS, this};
 
@@ -45,6 +46,20 @@ pub(crate) fn host_of(peer: PeerIndex) -> u32 {
 /// if unknown.
 pub(crate) fn link_rate_of(peer: PeerIndex) -> u64 {
     jobs().and_then(|jobs| jobs.link_rate(jobs.host_of(peer)?)).unwrap_or(0)
+}
+
+/// The same with its origin.
+pub(crate) fn link_figure_of(peer: PeerIndex) -> Figure<u64> {
+    let unknown = Figure { value: 0, origin: FigureOrigin::Default };
+    jobs().map_or(unknown, |jobs| jobs.link_figure(host_of(peer)))
+}
+
+/// Shows measured rates of the links of hosts to `towpath info`, in bytes per second; `None` if
+/// another figure counts.
+pub(crate) fn show_measured(rates: impl Iterator<Item = (u32, Option<u64>)>) {
+    if let Some(jobs) = jobs() {
+        jobs.show_measured(rates);
+    }
 }
 
 /// Rates of the links of all hosts of this process's job as the text of a topology file has them;

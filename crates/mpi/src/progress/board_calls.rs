@@ -108,7 +108,7 @@ impl QueueOwner for Caller {
     type Engine = Engine<Wires>;
 
     fn team(&self) -> Team {
-        self.host.as_deref().cloned().unwrap_or_else(|| self.comm.common_team(Plane::Collective))
+        self.host.as_deref().cloned().unwrap_or_else(|| self.comm.team(Plane::Collective))
     }
 
     fn selection(&self) -> &Selection {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use towpath_base::config;
+use towpath_base::sync::Ordering;
 use towpath_machine::{cores, network};
 use towpath_topology::{
     Figure, FigureOrigin, GroupNumber, HostLink, NetworkTopology, Uplink, readable_latency,
@@ -64,7 +65,7 @@ fn by_default(title: String) -> ReportSection {
 }
 
 fn of_job(pid: u32) -> Result<Vec<ReportSection>, String> {
-    let (job, title) = match ShownJob::of_process(pid)? {
+    let (job, title) = match of_several_hosts(pid)? {
         Some(job) => (job, "Hosts of the job"),
         None => (on_this_host(pid)?, "This host in the job"),
     };
@@ -85,11 +86,25 @@ fn of_job(pid: u32) -> Result<Vec<ReportSection>, String> {
     Ok(vec![links, hosts(&job, title)])
 }
 
+/// A job on several hosts: as a rank on this host knows it that has measured links, or else as the
+/// process does.
+fn of_several_hosts(pid: u32) -> Result<Option<ShownJob>, String> {
+    let has_measured = |job: &ShownJob| job.hosts.iter().any(|host| host.measured.is_some());
+    let own = ShownJob::of_process(pid)?;
+    let view = if own.is_some() { view_of(pid).ok() } else { None };
+    let ranks = view.iter().flat_map(|view| {
+        let ranks = view.head().local_ranks.load(Ordering::Relaxed) as usize;
+        (0..ranks).map(|rank| view.page(rank).pid.load(Ordering::Relaxed))
+    });
+    let mut known = ranks.filter_map(|rank| ShownJob::of_process(rank).ok().flatten());
+    Ok(known.find(has_measured).or(own))
+}
+
 /// The part of a job that is on this host, as its segment shows it.
 fn on_this_host(pid: u32) -> Result<ShownJob, String> {
     let view = view_of(pid)?;
     let (_, mask) = cores::announced(view.head());
-    let ranks = view.head().local_ranks.load(towpath_base::sync::Ordering::Relaxed) as usize;
+    let ranks = view.head().local_ranks.load(Ordering::Relaxed) as usize;
     Ok(ShownJob::of(None, vec![(HostResources::own(mask, None), ranks)]))
 }
 
@@ -259,7 +274,8 @@ fn hosts(job: &ShownJob, title: &str) -> ReportSection {
     let JobResources { sharers, rates } = resources_of(job);
     let link = |number: usize| {
         let reported = rates.get(number).copied();
-        description.link(&job.hosts[number].name).or_reported(reported)
+        let host = &job.hosts[number];
+        description.link(&host.name).or_reported(reported).or_measured(host.measured)
     };
     let row = |number: usize| {
         let name = job.hosts[number].name.as_str();

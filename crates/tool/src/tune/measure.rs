@@ -5,9 +5,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::PairFigures;
+use towpath_topology::tournament::rounds;
+
 use super::mpi::{LONGEST, Mpi};
-use super::rounds::rounds;
+use super::{MOST_ROUNDS, PairFigures};
 
 /// What the partner is to do: numbers of an order's first word; the others are a count and a length
 /// of messages.
@@ -41,7 +42,7 @@ const LATENCY_MESSAGES: std::ops::RangeInclusive<usize> = 11..=1000;
 pub(super) fn run(library: &Path) -> Result<(), String> {
     let mut mpi = Mpi::start(library)?;
     let own = mpi.rank;
-    for (one, other) in rounds(mpi.size).into_iter().flatten() {
+    for (one, other) in rounds(mpi.size, MOST_ROUNDS).into_iter().flatten() {
         if one == own {
             println!("{}", Leader { mpi: &mut mpi, partner: other }.figures().to_line());
         } else if other == own {

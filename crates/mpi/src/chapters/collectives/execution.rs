@@ -13,7 +13,7 @@ use towpath_collective::{Plan, PlanError, Run, Selection, Team};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
 
-use super::{boards, multicast};
+use super::{boards, links, multicast};
 use crate::chapters::hints;
 use crate::chapters::host_copies::around;
 use crate::chapters::info;
@@ -44,9 +44,14 @@ impl<'a> CommView<'a> {
         Ok(CommView { comm, selection })
     }
 
-    /// The local group.
+    /// The local group, for a plan in which rates of links do not matter.
     fn team(&self) -> Team {
-        self.comm.common_team(Plane::Collective)
+        self.team_for(CallForm::Blocking, self.comm.calls_by_messages(CallForm::Blocking))
+    }
+
+    /// The local group in a call before which this process has begun `begun` others of its form.
+    fn team_for(&self, form: CallForm, begun: u64) -> Team {
+        self.comm.common_team(form, begun)
     }
 
     /// The local group and the selection of algorithms, in the form that plan builders need.
@@ -164,15 +169,17 @@ impl<'a> Prepared<'a> {
         Prepared { view, work: CollectiveWork::OnCopies(Box::new((work, copies))) }
     }
 
-    /// The plan that performs the call by messages.
-    fn unnumbered(self) -> Result<Plan> {
+    /// The plan that performs the call by messages, as one before which this process has begun
+    /// `begun` others of its form.
+    fn unnumbered(self, form: CallForm, begun: u64) -> Result<Plan> {
         let Prepared { view, work } = self;
+        let team = || view.team_for(form, begun);
         match work {
-            CollectiveWork::Operation(operation) => operation.plan(&view.call(&view.team())).map_err(plan_failed),
+            CollectiveWork::Operation(operation) => operation.plan(&view.call(&team())).map_err(plan_failed),
             CollectiveWork::Plan(plan) => Ok(plan),
             CollectiveWork::OnCopies(both) => {
-                let (team, (work, copies)) = (view.team(), *both);
-                copies.around(&team, Prepared { view, work }.unnumbered()?).map_err(plan_failed)
+                let (team, (work, copies)) = (team(), *both);
+                copies.around(&team, Prepared { view, work }.unnumbered(form, begun)?).map_err(plan_failed)
             }
         }
     }
@@ -188,7 +195,7 @@ impl<'a> Prepared<'a> {
     fn over_hosts(&mut self, form: CallForm) -> Result<Option<Box<PhasedCall<Caller>>>> {
         let comm = self.view.comm;
         let Some(operation) = self.work.operation() else { return Ok(None) };
-        let team = self.view.team();
+        let team = self.view.team_for(form, comm.calls_by_messages(form));
         let Some(phases) = phases(&self.view.call(&team), operation).map_err(plan_failed)? else {
             return Ok(None);
         };
@@ -240,6 +247,7 @@ impl<'a> Prepared<'a> {
     /// Same as for [`Prepared::wait`].
     unsafe fn repeat(mut self) -> Result<()> {
         let comm = self.view.comm;
+        let observed = self.work.operation().map_or(Ok(None), |operation| links::attend(comm, operation))?;
         let sequence = comm.coming_sequence(CallForm::Blocking);
         let known = self.work.operation().and_then(|operation| comm.kept.lock().unwrap().take(operation));
         let mut call = match known {
@@ -259,6 +267,9 @@ impl<'a> Prepared<'a> {
         let (call, failure) = recover(call, comm.context().on(Plane::Collective))?;
         if let Some(failure) = failure {
             return Err(failed(failure));
+        }
+        if let Some((bytes, begin)) = observed {
+            comm.placements().note(bytes, begin.elapsed());
         }
         if let (Some(call), CollectiveWork::Operation(operation)) = (call, self.work) {
             comm.kept.lock().unwrap().keep(operation, call);
@@ -298,7 +309,7 @@ impl<'a> Prepared<'a> {
     /// Same as for [`Prepared::wait`].
     pub(super) unsafe fn wait_by_messages(self) -> Result<()> {
         let comm = self.view.comm;
-        let (plan, sequence) = (self.unnumbered()?, comm.next_sequence(CallForm::Blocking));
+        let (plan, sequence) = (self.unnumbered(CallForm::Blocking, 0)?, comm.next_sequence(CallForm::Blocking));
         let context = plan.context;
         // SAFETY: the memory that the plan names lives during the call (this function's contract).
         let mut run = Box::new(unsafe { Run::start(plan, sequence) });
@@ -359,6 +370,7 @@ impl<'a> Prepared<'a> {
             unsafe { call.perform() };
             return Ok(None);
         }
+        let begun = comm.calls_by_messages(CallForm::Nonblocking);
         let sequence = comm.next_sequence(CallForm::Nonblocking);
         if !matches!(work, CollectiveWork::Plan(_)) {
             // SAFETY: the memory that the call names lives until the request is complete (this
@@ -370,7 +382,7 @@ impl<'a> Prepared<'a> {
                 Begun::ByMessages(work) => CollectiveWork::new(work),
             };
         }
-        let plan = Prepared { view, work }.unnumbered()?;
+        let plan = Prepared { view, work }.unnumbered(CallForm::Nonblocking, begun)?;
         // SAFETY: the memory that the call names lives until the request is complete (this
         // function's contract).
         let mut run = Box::new(unsafe { Run::start(plan, sequence) });
@@ -413,7 +425,8 @@ impl<'a> Prepared<'a> {
             };
             return create_by(|| start(CollectiveRun::Queued(Box::new(call()))), comm.handle());
         }
-        let plan = Prepared { view, work }.unnumbered()?;
+        let begun = comm.calls_by_messages(CallForm::Persistent);
+        let plan = Prepared { view, work }.unnumbered(CallForm::Persistent, begun)?;
         let run = || Box::new(Run::hold(plan, number()).without_board());
         create_by(|| start(run().into()), comm.handle())
     }

@@ -4,6 +4,7 @@
 //! without ([`Data`]). No function accesses a buffer.
 
 use towpath_collective::neighborhood::{Given, Neighborly, Neighbors};
+use towpath_mapping::topology::Topology;
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::{Result, fail};
 
@@ -11,7 +12,6 @@ use super::arguments::{self, RECEIVE, SEND};
 use super::data::{Data, EqualData};
 use super::exchange::NeighborCall;
 use super::execution::CommView;
-use crate::objects::topology::Topology;
 
 /// A communicator with its neighbours.
 fn view<'a>(comm: Handle) -> Result<(CommView<'a>, &'a Neighbors)> {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use towpath_collective::numbers::CallForm;
 use towpath_mapping::balanced;
+use towpath_mapping::topology::{self, Topology, coordinates, rank_of, shifted};
 use towpath_neutral::abi::{Handle, Integers, IntegersMut};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
@@ -12,7 +14,6 @@ use crate::chapters::groups::count_of;
 use crate::chapters::splits::{insert, split};
 use crate::objects::comm::Comm;
 use crate::objects::registry;
-use crate::objects::topology::{Topology, coordinates, rank_of, shifted};
 
 /// Reads the dimensions and periods of a grid, checks them against the number of processes, and
 /// computes the size of the grid.
@@ -34,7 +35,7 @@ fn grid(ndims: i32, dims: Integers, periods: Integers, processes: usize) -> Resu
 pub fn cart_create(comm_old: Handle, ndims: i32, dims: Integers, periods: Integers, reorder: bool) -> Result<Handle> {
     let parent = intracomm(comm_old, "MPI_Cart_create")?;
     let (dims, periodic, size) = grid(ndims, dims, periods, parent.group.size())?;
-    let order = reorder::order_if(reorder, &parent, size, || reorder::grid(&dims, &periodic))?;
+    let order = reorder::order_if(reorder, &parent, size, || topology::grid(&dims, &periodic))?;
     with_topology(&parent, size, &order, |_| Topology::Cartesian { dims, periodic })
 }
 
@@ -42,7 +43,7 @@ pub fn cart_create(comm_old: Handle, ndims: i32, dims: Integers, periods: Intege
 pub fn cart_map(comm: Handle, ndims: i32, dims: Integers, periods: Integers) -> Result<i32> {
     let comm = intracomm(comm, "MPI_Cart_map")?;
     let (dims, periodic, size) = grid(ndims, dims, periods, comm.group.size())?;
-    let order = reorder::order_if(true, &comm, size, || reorder::grid(&dims, &periodic))?;
+    let order = reorder::order_if(true, &comm, size, || topology::grid(&dims, &periodic))?;
     Ok(order.rank(comm.rank, size).map_or(UNDEFINED, |rank| rank as i32))
 }
 
@@ -156,7 +157,8 @@ pub unsafe fn cart_sub(comm: Handle, remain_dims: Integers) -> Result<Handle> {
         dims: kept(&|i| dims[i]),
         periodic: kept(&|i| i32::from(periodic[i])).into_iter().map(|period| period != 0).collect(),
     };
-    insert(Comm::new(context, group, None, comm.errhandler()).with_topology(Some(Arc::new(topology))))
+    let part = Comm::new(context, group, None, comm.errhandler()).with_topology(Some(Arc::new(topology)));
+    insert(part.with_links_of(&comm, CallForm::Blocking))
 }
 
 /// MPI_Dims_create: chooses the dimensions that are given as 0, as equal as possible and in

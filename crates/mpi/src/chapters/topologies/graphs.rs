@@ -1,18 +1,18 @@
 //! Graph and distributed graph topologies (MPI 5.0, sections 8.5.3, 8.5.4 and their query
 //! functions).
 
+use towpath_mapping::topology::{self, Adjacency, RankOrder, Topology, graph_neighbours};
 use towpath_neutral::abi::{Handle, Integers, IntegersMut};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
 
-use super::reorder::{self, RankOrder};
+use super::reorder;
 use super::{checked_rank, intracomm, ints, with_topology};
 use crate::chapters::groups::count_of;
 use crate::chapters::hints::given_to;
 use crate::chapters::{info, internal};
 use crate::objects::comm::Comm;
 use crate::objects::registry;
-use crate::objects::topology::{Adjacency, Topology, graph_neighbours};
 
 /// Reads and checks a graph argument.
 ///
@@ -54,7 +54,7 @@ pub unsafe fn graph_create(
     let parent = intracomm(comm_old, "MPI_Graph_create")?;
     // SAFETY: the last element of `indx` is the length of `edges` (this function's contract).
     let (index, edges) = unsafe { graph(nnodes, indx, edges, parent.group.size()) }?;
-    let order = reorder::order_if(reorder, &parent, index.len(), || reorder::listed(&index, &edges))?;
+    let order = reorder::order_if(reorder, &parent, index.len(), || topology::listed(&index, &edges))?;
     with_topology(&parent, index.len(), &order, |_| Topology::Graph { index, edges })
 }
 
@@ -66,7 +66,7 @@ pub unsafe fn graph_map(comm: Handle, nnodes: i32, indx: Integers, edges: Intege
     let comm = intracomm(comm, "MPI_Graph_map")?;
     // SAFETY: the last element of `indx` is the length of `edges` (this function's contract).
     let (index, edges) = unsafe { graph(nnodes, indx, edges, comm.group.size()) }?;
-    let order = reorder::order_if(true, &comm, index.len(), || reorder::listed(&index, &edges))?;
+    let order = reorder::order_if(true, &comm, index.len(), || topology::listed(&index, &edges))?;
     Ok(order.rank(comm.rank, index.len()).map_or(UNDEFINED, |rank| rank as i32))
 }
 
@@ -184,7 +184,7 @@ pub fn dist_graph_create_adjacent(
     // that rank.
     let words = internal::gather_lists(&parent, &mine.words())?;
     let mut all: Vec<Adjacency> = words.iter().map(|words| Adjacency::read(words)).collect();
-    let order = reorder::order(&parent, distances.as_ref(), size, || reorder::adjacent(&all))?;
+    let order = reorder::order(&parent, distances.as_ref(), size, || topology::adjacent(&all))?;
     given_to(with_topology(&parent, size, &order, |rank| Topology::Distributed(all.swap_remove(rank)))?, &hints)
 }
 
@@ -244,7 +244,7 @@ pub fn dist_graph_create(
     let all = everybodys_edges(&parent, &edges)?;
     let size = parent.group.size();
     let triples = || all.iter().map(|edge| (edge.from, edge.to, edge.weight));
-    let order = reorder::order_if(reorder, &parent, size, || reorder::weighted(size, triples()))?;
+    let order = reorder::order_if(reorder, &parent, size, || topology::weighted(size, triples()))?;
     let made = with_topology(&parent, size, &order, |rank| {
         let inward: Vec<&SentEdge> = all.iter().filter(|edge| edge.to == rank as i32).collect();
         let outward: Vec<&SentEdge> = all.iter().filter(|edge| edge.from == rank as i32).collect();

@@ -2,6 +2,7 @@
 //! latter print costs before and after (`cargo test -p towpath-mpi reorder -- --nocapture`).
 
 use towpath_mapping::testing::{machine, mapped};
+use towpath_mapping::topology::grid;
 
 use super::*;
 
@@ -14,24 +15,8 @@ fn grid_of(dims: &[i32], periodic: bool) -> Graph {
 }
 
 #[test]
-fn lists_travel_as_words() {
-    for weighted in [false, true] {
-        let weights = |list: &[i32]| if weighted { list.to_vec() } else { Vec::new() };
-        let lists = Adjacency {
-            sources: vec![3, towpath_neutral::constants::PROC_NULL],
-            source_weights: weights(&[i32::MAX, 0]),
-            destinations: vec![0],
-            destination_weights: weights(&[7]),
-            weighted,
-        };
-        assert_eq!(Adjacency::read(&lists.words()), lists);
-    }
-    assert_eq!(Adjacency::read(&Adjacency::default().words()), Adjacency::default());
-}
-
-#[test]
 fn an_order_says_who_takes_which_rank() {
-    let order = RankOrder(vec![2, 0, 1]);
+    let order = RankOrder::of(vec![2, 0, 1]);
     assert_eq!([0, 1, 2].map(|rank| order.process(rank)), [2, 0, 1]);
     assert_eq!([0, 1, 2, 3].map(|process| order.rank(process, 3)), [Some(1), Some(2), Some(0), None]);
     assert_eq!([0, 3].map(|process| RankOrder::default().rank(process, 3)), [Some(0), None]);
