@@ -11,7 +11,7 @@ use crate::Operation;
 pub struct CallSignature(pub u32);
 
 /// Names by number. Number 0 is an unknown call, which differs from no other.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "another collective",
     "MPI_Barrier",
     "MPI_Bcast",
@@ -20,12 +20,13 @@ const NAMES: [&str; 14] = [
     "MPI_Scatter",
     "MPI_Scatterv",
     "MPI_Allgather or MPI_Allgatherv",
-    "MPI_Alltoall, MPI_Alltoallv or MPI_Alltoallw",
+    "MPI_Alltoall",
     "MPI_Reduce",
     "MPI_Allreduce",
     "MPI_Reduce_scatter or MPI_Reduce_scatter_block",
     "MPI_Scan",
     "MPI_Exscan",
+    "MPI_Alltoallv or MPI_Alltoallw",
 ];
 
 /// The numbers of the collectives.
@@ -44,6 +45,7 @@ pub mod numbers {
     pub const REDUCE_SCATTER: u32 = 11;
     pub const SCAN: u32 = 12;
     pub const EXSCAN: u32 = 13;
+    pub const ALLTOALLV: u32 = 14;
 }
 
 /// Bits of the number.
@@ -68,7 +70,10 @@ impl CallSignature {
             Operation::Scatter(scatter) => (numbers::SCATTER, Some(scatter.root)),
             Operation::Scatterv(scatter) => (numbers::SCATTERV, Some(scatter.root)),
             Operation::Allgather(_) => (numbers::ALLGATHER, None),
-            Operation::Alltoall(_) => (numbers::ALLTOALL, None),
+            Operation::Alltoall(alltoall) if alltoall.receive.is_equal() => {
+                (numbers::ALLTOALL, None)
+            }
+            Operation::Alltoall(_) => (numbers::ALLTOALLV, None),
             Operation::Reduce { root, .. } => (numbers::REDUCE, Some(*root)),
             Operation::Allreduce { .. } => (numbers::ALLREDUCE, None),
             Operation::ReduceScatter { .. } => (numbers::REDUCE_SCATTER, None),

@@ -1,0 +1,125 @@
+//! MPI_GATHERV, MPI_SCATTERV, MPI_ALLTOALLV and MPI_ALLTOALLW between hosts: the leaders exchange
+//! [frames](super::frames), which say how long the blocks are, and pass on the blocks in them. Longer
+//! blocks go straight from their owners to where they belong.
+
+mod alltoall;
+
+use std::sync::Arc;
+
+use super::Hierarchy;
+use super::frames::{self, APART, Frames};
+use crate::buffers::{Blocks, Piece};
+use crate::builder::Builder;
+use crate::gather::Gather;
+use crate::scatter::Scatter;
+
+pub(crate) use alltoall::{alltoall, is_worth_it};
+
+/// The frames of gathers and scatters.
+const ROOTED: Frames = Frames::up_to(4 << 10);
+
+/// Ranks send their frame to their leader, leaders those of their host to the root.
+pub(crate) fn gather(builder: &mut Builder, arguments: &Gather) {
+    let hierarchy = Hierarchy::new(&builder.team, Some(arguments.root));
+    if let Some(receive) = &arguments.receive {
+        return collect(builder, &hierarchy, arguments, receive);
+    }
+    let Some(send) = &arguments.send else { return };
+    let (frame, mut ready) = ROOTED.pack(builder, std::iter::once(send.piece()));
+    if !ROOTED.hold(send.bytes()) {
+        builder.send(arguments.root, APART, send.piece());
+    }
+    let root = arguments.root;
+    if !hierarchy.leads() {
+        return frames::send(builder, hierarchy.leader(), frame, &ready);
+    }
+    if hierarchy.is_alone() {
+        return frames::send(builder, root, frame, &ready);
+    }
+    let room = ROOTED.room(1);
+    let memory = builder.bytes(ROOTED.room(hierarchy.own_members().len()));
+    let slot = |index: usize, bytes| Piece::range(memory, room * index as i64, bytes);
+    let own = hierarchy.leader_on_host();
+    let length = frame.bytes();
+    let copied = builder.copy(frame, slot(own, length));
+    ready.into_iter().for_each(|mark| builder.after(copied, mark));
+    ready = vec![];
+    for (index, &peer) in hierarchy.own_members().iter().enumerate() {
+        if index != own {
+            ready.push(frames::receive_in(builder, peer, slot(index, room)));
+        }
+    }
+    let joined = builder.expand(&ready, move |builder, received| {
+        let mut lengths: Vec<i64> = received.iter().map(|frame| frame.len() as i64).collect();
+        lengths.insert(own, length);
+        let first = |index: usize| room * index as i64;
+        let ranges: Vec<_> =
+            lengths.iter().enumerate().map(|(index, &bytes)| (first(index), bytes)).collect();
+        let all = frames::joined(builder, memory, &ranges);
+        frames::send(builder, root, all, &[]);
+    });
+    builder.after(joined, copied);
+}
+
+/// The root stores the blocks of each message as it arrives.
+fn collect(builder: &mut Builder, hierarchy: &Hierarchy, arguments: &Gather, receive: &Blocks) {
+    let blocks = Arc::new(receive.clone());
+    for (peer, ranks) in partners(hierarchy) {
+        let (memory, arrived) = ROOTED.receive(builder, peer, ranks.len());
+        let blocks = blocks.clone();
+        builder.expand(&[arrived], move |builder, received| {
+            let frames = ROOTED.read(received[0], ranks.len());
+            for (frame, &rank) in frames.into_iter().zip(&ranks) {
+                frames::store(builder, memory, frame, rank, blocks.piece(rank));
+            }
+        });
+    }
+    if let Some(send) = &arguments.send {
+        builder.copy(send.piece(), receive.piece(arguments.root));
+    }
+}
+
+/// The ranks with which the root exchanges frames, and the ranks whose blocks these contain: the
+/// leaders of the other hosts, and the ranks of its own.
+fn partners(hierarchy: &Hierarchy) -> Vec<(usize, Vec<usize>)> {
+    let others = (0..hierarchy.hosts()).filter(|&host| host != hierarchy.host);
+    let leaders = others.map(|host| (hierarchy.leaders[host], hierarchy.members(host).to_vec()));
+    leaders.chain(hierarchy.followers().map(|rank| (rank, vec![rank]))).collect()
+}
+
+/// The mirror image of [`gather`].
+pub(crate) fn scatter(builder: &mut Builder, arguments: &Scatter) {
+    let hierarchy = Hierarchy::new(&builder.team, Some(arguments.root));
+    let (root, own) = (arguments.root, builder.rank());
+    if let Some(send) = &arguments.send {
+        for (peer, ranks) in partners(&hierarchy) {
+            let blocks = ranks.iter().map(|&rank| send.piece(rank));
+            let (message, packed) = ROOTED.pack(builder, blocks);
+            frames::send(builder, peer, message, &packed);
+            for rank in ranks.into_iter().filter(|&rank| !ROOTED.hold(send.bytes(rank))) {
+                builder.send(rank, APART, send.piece(rank));
+            }
+        }
+        if let Some(receive) = &arguments.receive {
+            builder.copy(send.piece(root), receive.piece());
+        }
+        return;
+    }
+    let Some(receive) = &arguments.receive else { return };
+    let (source, ranks) = match hierarchy.leads() {
+        true => (root, hierarchy.own_members().to_vec()),
+        false => (hierarchy.leader(), vec![own]),
+    };
+    let (memory, arrived) = ROOTED.receive(builder, source, ranks.len());
+    let block = receive.piece();
+    builder.expand(&[arrived], move |builder, received| {
+        for (frame, &rank) in ROOTED.read(received[0], ranks.len()).into_iter().zip(&ranks) {
+            if rank == own {
+                frames::store(builder, memory, frame, root, block.clone());
+            } else {
+                let range = Piece::range(memory, frame.first, frame.length());
+                frames::send(builder, rank, range, &[]);
+            }
+        }
+    });
+}
