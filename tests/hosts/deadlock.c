@@ -64,9 +64,6 @@ static void mismatch(const char *kind, int rank) {
         MPI_Bcast(data, 16, MPI_INT, odd, MPI_COMM_WORLD);
     } else if (strcmp(kind, "scatterv-root") == 0) {
         MPI_Scatterv(data, counts, places, MPI_INT, result, rank + 1, MPI_INT, odd, MPI_COMM_WORLD);
-    } else if (strcmp(kind, "gatherv") == 0) {
-        if (odd) MPI_Gather(data, 3, MPI_INT, result, 3, MPI_INT, 0, MPI_COMM_WORLD);
-        else MPI_Gatherv(data, rank + 1, MPI_INT, result, counts, places, MPI_INT, 0, MPI_COMM_WORLD);
     } else if (strcmp(kind, "alltoallv") == 0) {
         if (odd) MPI_Alltoall(data, 2, MPI_INT, result, 2, MPI_INT, MPI_COMM_WORLD);
         else MPI_Alltoallv(data, twos, rows, MPI_INT, result, twos, rows, MPI_INT, MPI_COMM_WORLD);

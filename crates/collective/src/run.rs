@@ -41,6 +41,8 @@ pub struct Run {
     length: PlanLength,
     /// Bytes that each step has received, if there are expansions.
     received: Vec<usize>,
+    /// Receives under way that get no message.
+    withdrawn: Vec<StepId>,
     sequence: u32,
     ready_messages: VecDeque<StepId>,
     ready_local: VecDeque<StepId>,
@@ -76,6 +78,7 @@ impl Run {
             device_copies: Vec::new(),
             length: plan.length_of_all(),
             received: vec![0; if expands { plan.steps.len() } else { 0 }],
+            withdrawn: Vec::new(),
             plan,
             sequence,
             ready_messages: VecDeque::with_capacity(room),
@@ -229,9 +232,26 @@ impl Run {
         self.under_way.retain(|(_, ticket)| !messages.withdraw(*ticket));
     }
 
+    /// Completes the receives for which an expansion has found that nothing is sent.
+    #[cold]
+    fn complete_withdrawn<M: Messages + ?Sized>(&mut self, messages: &mut M) {
+        for step in std::mem::take(&mut self.withdrawn) {
+            let position = self.under_way.iter().position(|&(other, _)| other == step);
+            if let Some(index) = position
+                && messages.withdraw(self.under_way[index].1)
+            {
+                self.under_way.swap_remove(index);
+                self.complete(step);
+            }
+        }
+    }
+
     /// Starts the messages that are ready and completes those that arrived. Never calls a
     /// user-defined function.
     pub fn post<M: Messages + ?Sized>(&mut self, messages: &mut M) -> Progress {
+        if !self.withdrawn.is_empty() {
+            self.complete_withdrawn(messages);
+        }
         loop {
             let mut moved = false;
             while !self.has_given_up()
@@ -289,6 +309,8 @@ impl Run {
                 if expanded.is_truncated {
                     self.failure.get_or_insert(Failure::Truncated);
                 }
+                let posted = expanded.withdrawn.iter().map(|&index| expansion.posted[index]);
+                self.withdrawn.extend(posted);
                 let first = self.plan.append(expanded.plan);
                 self.left += self.plan.steps.len() - first as usize;
                 self.release(first);
@@ -413,7 +435,8 @@ unsafe fn bytes_in(piece: &Piece, bytes: usize) -> &[u8] {
 }
 
 // SAFETY: the pointers of a run's plan are dereferenced only by the thread that executes it, and a
-// request moves between threads only under the lock of its table.
+// request moves between threads only under the lock of its table. What its expansions share with
+// each other they share with nobody else.
 unsafe impl Send for Run {}
 
 impl Drop for Run {

@@ -103,7 +103,8 @@ pub(crate) struct Swap {
 pub(crate) fn swap(builder: &mut Builder, blocks: &Blocks, turn: usize, swaps: &[Swap]) {
     let (rank, size) = (builder.rank(), builder.size());
     let partners = (0..size).map(|step| (step + size - rank) % size);
-    let is_partner = |&other: &usize| other != rank && (swaps[other].sends || swaps[other].receives);
+    let is_partner =
+        |&other: &usize| other != rank && (swaps[other].sends || swaps[other].receives);
     let partners: Vec<usize> = partners.filter(is_partner).collect();
     let length = partners.iter().map(|&partner| blocks.bytes(partner)).max().unwrap_or(0);
     let places = SWAPS.min(partners.len()).max(1);

@@ -31,6 +31,7 @@ pub(crate) struct Builder {
     phase_start: usize,
     failure: Option<PlanError>,
     is_truncated: bool,
+    withdrawn: Vec<usize>,
 }
 
 impl Builder {
@@ -51,6 +52,7 @@ impl Builder {
             phase_start: 0,
             failure: None,
             is_truncated: false,
+            withdrawn: Vec::new(),
         }
     }
 
@@ -161,30 +163,39 @@ impl Builder {
         }
     }
 
-    /// Adds the steps that `build` derives from what these receives of contiguous bytes get.
+    /// Adds the steps that `build` derives from what these receives of contiguous bytes get. It may
+    /// [withdraw](Builder::withdraw) some of the receives `posted`, for which no step may wait.
     pub(crate) fn expand(
         &mut self,
         receives: &[Mark],
+        posted: &[Mark],
         build: impl Fn(&mut Builder, &[&[u8]]) + 'static,
     ) -> Mark {
         let team = self.team.clone();
         let build = move |received: &[&[u8]]| {
             let mut builder = Builder::new(&team);
             build(&mut builder, received);
-            let is_truncated = builder.is_truncated;
-            Ok(Expanded { plan: builder.finish()?, is_truncated })
+            let (withdrawn, is_truncated) =
+                (std::mem::take(&mut builder.withdrawn), builder.is_truncated);
+            Ok(Expanded { plan: builder.finish()?, withdrawn, is_truncated })
         };
-        let receives: Vec<StepId> = receives.iter().copied().flatten().collect();
+        let [receives, posted]: [Vec<StepId>; 2] =
+            [receives, posted].map(|marks| marks.iter().copied().flatten().collect());
         let expansion = self.plan.expansions.len() as u32;
         let step = self.add(StepAction::Expand { expansion });
         receives.iter().for_each(|&receive| self.edge(receive, step));
-        self.plan.expansions.push(Expansion { receives, build: Box::new(build) });
+        self.plan.expansions.push(Expansion { receives, posted, build: Box::new(build) });
         Some(step)
     }
 
     /// Makes the plan fail to build, because there is no memory for `bytes` bytes.
     pub(crate) fn exhausted(&mut self, bytes: i64) {
         self.failure.get_or_insert(PlanError::Memory { bytes });
+    }
+
+    /// Notes in an expansion that a posted receive, given by its index, gets no message.
+    pub(crate) fn withdraw(&mut self, posted: usize) {
+        self.withdrawn.push(posted);
     }
 
     /// Notes in an expansion that a rank has sent more than this one expects.

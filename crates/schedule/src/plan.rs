@@ -89,6 +89,8 @@ pub enum StepAction {
 pub struct Expansion {
     /// The receives of these messages, into contiguous memory of the plan.
     pub receives: Vec<StepId>,
+    /// Receives that are posted already, and that may get no message.
+    pub posted: Vec<StepId>,
     /// Builds the steps from what the receives have got, in their order.
     pub build: Box<ExpansionBuilder>,
 }
@@ -107,6 +109,8 @@ impl fmt::Debug for Expansion {
 pub struct Expanded {
     /// The steps. They wait for none of the others, and none of the others for them.
     pub plan: Plan,
+    /// Indices of the [posted receives](Expansion::posted) that get no message.
+    pub withdrawn: Vec<usize>,
     /// True if a rank has sent more than this one expects.
     pub is_truncated: bool,
 }
@@ -186,7 +190,8 @@ impl Plan {
             edges.map(|edge| StepEdge { to: edge.to + first_step, next: moved(edge.next) }),
         );
         self.expansions.extend(plan.expansions.into_iter().map(|mut expansion| {
-            expansion.receives.iter_mut().for_each(|step| *step += first_step);
+            let Expansion { receives, posted, .. } = &mut expansion;
+            receives.iter_mut().chain(posted).for_each(|step| *step += first_step);
             expansion
         }));
         self.memory.extend(plan.memory);

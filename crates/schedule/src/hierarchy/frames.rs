@@ -144,23 +144,58 @@ pub(super) fn send(builder: &mut Builder, rank: usize, frames: Piece, after: &[M
     after.iter().for_each(|&mark| builder.after(sent, mark));
 }
 
-/// Stores the block of a frame at its destination, or receives it there from its owner.
-pub(super) fn store(
-    builder: &mut Builder,
-    message: *mut u8,
-    frame: Frame,
-    owner: usize,
-    block: Piece,
-) {
-    if frame.is_apart {
-        builder.receive_always(owner, APART, block);
-        return;
+/// Receives of blocks that are probably sent apart, as they are long here. They are posted before
+/// the frames tell, because a message that comes before its receive costs a copy.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Posted {
+    pub(super) receives: Vec<Mark>,
+    /// For each block the index of its receive, if there is one.
+    indices: Vec<Option<usize>>,
+}
+
+impl Posted {
+    /// Posts the receives of blocks, each given by its owner and its destination.
+    pub(super) fn new(
+        builder: &mut Builder,
+        frames: Frames,
+        blocks: impl Iterator<Item = (usize, Piece)>,
+    ) -> Posted {
+        let mut posted = Posted::default();
+        for (owner, block) in blocks {
+            let is_long = !frames.hold(block.bytes());
+            posted.indices.push(is_long.then_some(posted.receives.len()));
+            if is_long {
+                posted.receives.push(builder.receive(owner, APART, block));
+            }
+        }
+        posted
     }
-    if frame.bytes > block.bytes() {
-        builder.truncated();
-    }
-    if block.bytes() > 0 {
-        builder.copy(Piece::range(message, frame.first + HEAD, frame.bytes), block);
+
+    /// Stores block `index`, whose frame has come in `message`, at its destination, or receives it
+    /// there from its owner.
+    pub(super) fn store(
+        &self,
+        builder: &mut Builder,
+        index: usize,
+        (message, frame): (*mut u8, Frame),
+        (owner, block): (usize, Piece),
+    ) {
+        let posted = self.indices.get(index).copied().flatten();
+        if frame.is_apart {
+            if posted.is_none() {
+                builder.receive_always(owner, APART, block);
+            }
+            return;
+        }
+        if let Some(posted) = posted {
+            builder.withdraw(posted);
+        }
+        if frame.bytes > block.bytes() {
+            builder.truncated();
+        }
+        if block.bytes() > 0 {
+            builder.copy(Piece::range(message, frame.first + HEAD, frame.bytes), block);
+        }
     }
 }
 

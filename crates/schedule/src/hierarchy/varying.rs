@@ -1,15 +1,15 @@
 //! MPI_GATHERV, MPI_SCATTERV, MPI_ALLTOALLV and MPI_ALLTOALLW between hosts: the leaders exchange
-//! [frames](super::frames), which say how long the blocks are, and pass on the blocks in them. Longer
-//! blocks go straight from their owners to where they belong.
+//! [frames](super::frames), which say how long the blocks are, and pass on the blocks in them.
+//! Longer blocks go straight from their owners to where they belong.
 
 mod alltoall;
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use super::Hierarchy;
-use super::frames::{self, APART, Frames};
+use super::frames::{self, APART, Frames, Posted};
 use crate::buffers::{Blocks, Piece};
-use crate::builder::Builder;
+use crate::builder::{Builder, Mark};
 use crate::gather::Gather;
 use crate::scatter::Scatter;
 
@@ -25,52 +25,59 @@ pub(crate) fn gather(builder: &mut Builder, arguments: &Gather) {
         return collect(builder, &hierarchy, arguments, receive);
     }
     let Some(send) = &arguments.send else { return };
-    let (frame, mut ready) = ROOTED.pack(builder, std::iter::once(send.piece()));
-    if !ROOTED.hold(send.bytes()) {
-        builder.send(arguments.root, APART, send.piece());
-    }
     let root = arguments.root;
-    if !hierarchy.leads() {
-        return frames::send(builder, hierarchy.leader(), frame, &ready);
+    let (frame, packed) = ROOTED.pack(builder, std::iter::once(send.piece()));
+    if !ROOTED.hold(send.bytes()) {
+        builder.send(root, APART, send.piece());
     }
-    if hierarchy.is_alone() {
-        return frames::send(builder, root, frame, &ready);
+    if hierarchy.leads() && !hierarchy.is_alone() {
+        return bundle(builder, &hierarchy, root, (frame, packed));
     }
+    let above = if hierarchy.leads() { root } else { hierarchy.leader() };
+    frames::send(builder, above, frame, &packed);
+}
+
+/// The leader of another host than the root's sends it the frames of all its ranks at once. Its own
+/// one is there after these steps.
+fn bundle(
+    builder: &mut Builder,
+    hierarchy: &Hierarchy,
+    root: usize,
+    (frame, packed): (Piece, Vec<Mark>),
+) {
+    let (members, own) = (hierarchy.own_members(), hierarchy.leader_on_host());
     let room = ROOTED.room(1);
-    let memory = builder.bytes(ROOTED.room(hierarchy.own_members().len()));
+    let memory = builder.bytes(ROOTED.room(members.len()));
     let slot = |index: usize, bytes| Piece::range(memory, room * index as i64, bytes);
-    let own = hierarchy.leader_on_host();
     let length = frame.bytes();
     let copied = builder.copy(frame, slot(own, length));
-    ready.into_iter().for_each(|mark| builder.after(copied, mark));
-    ready = vec![];
-    for (index, &peer) in hierarchy.own_members().iter().enumerate() {
-        if index != own {
-            ready.push(frames::receive_in(builder, peer, slot(index, room)));
-        }
-    }
-    let joined = builder.expand(&ready, move |builder, received| {
+    packed.into_iter().for_each(|mark| builder.after(copied, mark));
+    let others = members.iter().enumerate().filter(|&(index, _)| index != own);
+    let arrived: Vec<Mark> =
+        others.map(|(index, &peer)| frames::receive_in(builder, peer, slot(index, room))).collect();
+    let sent = builder.expand(&arrived, &[], move |builder, received| {
         let mut lengths: Vec<i64> = received.iter().map(|frame| frame.len() as i64).collect();
         lengths.insert(own, length);
-        let first = |index: usize| room * index as i64;
-        let ranges: Vec<_> =
-            lengths.iter().enumerate().map(|(index, &bytes)| (first(index), bytes)).collect();
+        let ranges = lengths.into_iter().enumerate();
+        let ranges: Vec<_> = ranges.map(|(index, bytes)| (room * index as i64, bytes)).collect();
         let all = frames::joined(builder, memory, &ranges);
         frames::send(builder, root, all, &[]);
     });
-    builder.after(joined, copied);
+    builder.after(sent, copied);
 }
 
 /// The root stores the blocks of each message as it arrives.
 fn collect(builder: &mut Builder, hierarchy: &Hierarchy, arguments: &Gather, receive: &Blocks) {
-    let blocks = Arc::new(receive.clone());
+    let blocks = Rc::new(receive.clone());
     for (peer, ranks) in partners(hierarchy) {
         let (memory, arrived) = ROOTED.receive(builder, peer, ranks.len());
-        let blocks = blocks.clone();
-        builder.expand(&[arrived], move |builder, received| {
-            let frames = ROOTED.read(received[0], ranks.len());
-            for (frame, &rank) in frames.into_iter().zip(&ranks) {
-                frames::store(builder, memory, frame, rank, blocks.piece(rank));
+        let destinations = ranks.iter().map(|&rank| (rank, blocks.piece(rank)));
+        let posted = Posted::new(builder, ROOTED, destinations);
+        let (blocks, receives) = (blocks.clone(), posted.receives.clone());
+        builder.expand(&[arrived], &receives, move |builder, received| {
+            let frames = ROOTED.read(received[0], ranks.len()).into_iter();
+            for ((index, &rank), frame) in ranks.iter().enumerate().zip(frames) {
+                posted.store(builder, index, (memory, frame), (rank, blocks.piece(rank)));
             }
         });
     }
@@ -112,10 +119,12 @@ pub(crate) fn scatter(builder: &mut Builder, arguments: &Scatter) {
     };
     let (memory, arrived) = ROOTED.receive(builder, source, ranks.len());
     let block = receive.piece();
-    builder.expand(&[arrived], move |builder, received| {
+    let posted = Posted::new(builder, ROOTED, std::iter::once((root, block.clone())));
+    let receives = posted.receives.clone();
+    builder.expand(&[arrived], &receives, move |builder, received| {
         for (frame, &rank) in ROOTED.read(received[0], ranks.len()).into_iter().zip(&ranks) {
             if rank == own {
-                frames::store(builder, memory, frame, root, block.clone());
+                posted.store(builder, 0, (memory, frame), (root, block.clone()));
             } else {
                 let range = Piece::range(memory, frame.first, frame.length());
                 frames::send(builder, rank, range, &[]);

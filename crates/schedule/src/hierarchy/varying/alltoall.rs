@@ -2,14 +2,14 @@
 //! leader, host by host. The leaders send each other what is for the other host, and give each of
 //! their ranks the frames from all ranks, again host by host.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use crate::Team;
 use crate::alltoall::{Alltoall, PAIRS, Swap, swap};
 use crate::buffers::{Blocks, Piece};
 use crate::builder::Builder;
 use crate::hierarchy::Hierarchy;
-use crate::hierarchy::frames::{self, APART, Frame, Frames};
+use crate::hierarchy::frames::{self, APART, Frame, Frames, Posted};
 
 /// The longest block in a frame.
 const LONGEST: i64 = 4 << 10;
@@ -33,7 +33,7 @@ pub(crate) fn is_worth_it(team: &Team) -> bool {
 
 /// Builds the plan of a rank, see the module.
 pub(crate) fn alltoall(builder: &mut Builder, arguments: &Alltoall) {
-    let hierarchy = Arc::new(Hierarchy::new(&builder.team, None));
+    let hierarchy = Rc::new(Hierarchy::new(&builder.team, None));
     let frames = frames_of(&builder.team);
     let rank = builder.rank();
     let Alltoall { send, receive } = arguments;
@@ -46,17 +46,30 @@ pub(crate) fn alltoall(builder: &mut Builder, arguments: &Alltoall) {
     let row: Vec<Frame> = frames.row(blocks.clone().map(|block| block.bytes()));
     let (message, _) = frames.pack(builder, blocks);
     builder.phase();
+    let posted = match send {
+        Some(_) => {
+            let from = |&from: &usize| match from == rank {
+                true => (from, receive.piece(from).none()),
+                false => (from, receive.piece(from)),
+            };
+            Posted::new(builder, frames, order.iter().map(from))
+        }
+        // A block arrives where another one is that must leave first.
+        None => Posted::default(),
+    };
     if let Some(send) = send {
         builder.copy(send.piece(rank), receive.piece(rank));
         send_apart(builder, frames, send);
     }
-    let end = Destination { frames, in_place: send.is_none(), row, order, blocks: receive.clone() };
+    let (in_place, blocks) = (send.is_none(), receive.clone());
+    let end = Destination { frames, in_place, row, order, blocks, posted };
     if hierarchy.leads() {
         return lead(builder, &hierarchy, message, end);
     }
     frames::send(builder, hierarchy.leader(), message, &[]);
     let (memory, arrived) = frames.receive(builder, hierarchy.leader(), builder.size());
-    builder.expand(&[arrived], move |builder, received| {
+    let receives = end.posted.receives.clone();
+    builder.expand(&[arrived], &receives, move |builder, received| {
         let row = frames.read(received[0], end.order.len());
         end.store(builder, row.into_iter().map(|frame| (memory, frame)));
     });
@@ -87,6 +100,8 @@ struct Destination {
     /// All ranks, host by host.
     order: Vec<usize>,
     blocks: Blocks,
+    /// The receives of long blocks, in the order of the ranks.
+    posted: Posted,
 }
 
 impl Destination {
@@ -105,7 +120,8 @@ impl Destination {
                     continue;
                 }
             }
-            frames::store(builder, message, frame, from, self.blocks.piece(from));
+            let block = self.blocks.piece(from);
+            self.posted.store(builder, index, (message, frame), (from, block));
         }
         if self.in_place {
             swap(builder, &self.blocks, APART, &swaps);
@@ -123,7 +139,7 @@ struct Hall {
 }
 
 /// The plan of a leader, whose own frames are `message`.
-fn lead(builder: &mut Builder, hierarchy: &Arc<Hierarchy>, message: Piece, end: Destination) {
+fn lead(builder: &mut Builder, hierarchy: &Rc<Hierarchy>, message: Piece, end: Destination) {
     let (frames, size, own) = (end.frames, builder.size(), hierarchy.leader_on_host());
     let number = hierarchy.own_members().len();
     let mut next = 0;
@@ -138,7 +154,7 @@ fn lead(builder: &mut Builder, hierarchy: &Arc<Hierarchy>, message: Piece, end: 
         false => place(hierarchy.members(host).len() * number),
     });
     let hosts: Vec<i64> = hosts.collect();
-    let hall = Arc::new(Hall { memory: builder.bytes(next), members, hosts });
+    let hall = Rc::new(Hall { memory: builder.bytes(next), members, hosts });
     let slot = |first: i64, count: usize| Piece::range(hall.memory, first, frames.room(count));
 
     let length = message.bytes();
@@ -154,16 +170,17 @@ fn lead(builder: &mut Builder, hierarchy: &Arc<Hierarchy>, message: Piece, end: 
         let room = slot(hall.hosts[host], hierarchy.members(host).len() * number);
         from_hosts.push(frames::receive_in(builder, hierarchy.leaders[host], room));
     }
-    let end = Arc::new(end);
+    let end = Rc::new(end);
     let (on_host, sender, reader) = (hierarchy.clone(), hall.clone(), end.clone());
-    let sent = builder.expand(&arrived, move |builder, received| {
+    let sent = builder.expand(&arrived, &[], move |builder, received| {
         let rows = rows_of(&reader, own, received);
         send_to_hosts(builder, &on_host, &sender, &rows);
     });
     builder.after(sent, copied);
     arrived.extend(from_hosts);
     let (hierarchy, hall) = (hierarchy.clone(), hall.clone());
-    let passed = builder.expand(&arrived, move |builder, received| {
+    let receives = end.posted.receives.clone();
+    let passed = builder.expand(&arrived, &receives, move |builder, received| {
         let (members, hosts) = received.split_at(number - 1);
         let rows = rows_of(&end, own, members);
         pass_on(builder, &hierarchy, &hall, (&rows, hosts), &end);
