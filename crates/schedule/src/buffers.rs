@@ -335,7 +335,7 @@ impl Scratch {
         Some(Scratch { memory })
     }
 
-    /// Writes `bytes` from the byte `first` on. The bytes before that are 0 unless they are written.
+    /// Writes `bytes` from the byte `first` on. Bytes before that are 0 unless they are written.
     pub(crate) fn write(&mut self, first: usize, bytes: &[u8]) {
         let lines = (first + bytes.len()).div_ceil(size_of::<AlignedBytes>());
         assert!(lines <= self.memory.capacity(), "the memory has room for what is written");

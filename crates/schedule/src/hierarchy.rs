@@ -10,9 +10,9 @@
 //! collective operation performance").
 
 pub(crate) mod blocks;
-mod frames;
 pub(crate) mod movement;
 pub mod phases;
+mod records;
 pub(crate) mod reductions;
 pub(crate) mod varying;
 

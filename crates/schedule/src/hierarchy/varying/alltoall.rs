@@ -1,6 +1,6 @@
-//! MPI_ALLTOALLV and MPI_ALLTOALLW between hosts. Ranks send their frames for all ranks to their
+//! MPI_ALLTOALLV and MPI_ALLTOALLW between hosts. Ranks send their records for all ranks to their
 //! leader, host by host. The leaders send each other what is for the other host, and give each of
-//! their ranks the frames from all ranks, again host by host.
+//! their ranks the records from all ranks, again host by host.
 
 use std::rc::Rc;
 
@@ -9,32 +9,32 @@ use crate::alltoall::{Alltoall, PAIRS, Swap, swap};
 use crate::buffers::{Blocks, Piece};
 use crate::builder::Builder;
 use crate::hierarchy::Hierarchy;
-use crate::hierarchy::frames::{self, APART, Frame, Frames, Posted};
+use crate::hierarchy::records::{self, APART, PostedReceives, Record, Records};
 
-/// The longest block in a frame.
+/// The longest block in a record.
 const LONGEST: i64 = 4 << 10;
-/// Most bytes of the frames that a leader has in memory.
+/// Most bytes of the records that a leader has in memory.
 const MOST: i64 = 32 << 20;
-/// Frames for shorter blocks are not worth the exchange of lengths.
+/// Records for shorter blocks are not worth the exchange of lengths.
 const LEAST: i64 = 64;
 /// Up to this many ranks send all that they send apart at once, and more only so many blocks.
 const AT_ONCE: usize = 64;
 
-/// The frames of a team, all of which a leader holds twice: as they come, and as they go.
-fn frames_of(team: &Team) -> Frames {
+/// The records of a team, all of which a leader holds twice: as they come, and as they go.
+fn records_of(team: &Team) -> Records {
     let number = team.placement.most_members() * team.size();
-    Frames::up_to(LONGEST).within(MOST / 2, number)
+    Records::up_to(LONGEST).within(MOST / 2, number)
 }
 
-/// True if a leader can hold frames that are worth it. The same on all ranks.
+/// True if a leader can hold records that are worth it. The same on all ranks.
 pub(crate) fn is_worth_it(team: &Team) -> bool {
-    frames_of(team).hold(LEAST)
+    records_of(team).hold(LEAST)
 }
 
 /// Builds the plan of a rank, see the module.
 pub(crate) fn alltoall(builder: &mut Builder, arguments: &Alltoall) {
     let hierarchy = Rc::new(Hierarchy::new(&builder.team, None));
-    let frames = frames_of(&builder.team);
+    let records = records_of(&builder.team);
     let rank = builder.rank();
     let Alltoall { send, receive } = arguments;
     let outgoing = send.as_ref().unwrap_or(receive);
@@ -43,8 +43,8 @@ pub(crate) fn alltoall(builder: &mut Builder, arguments: &Alltoall) {
         true => outgoing.piece(to).none(),
         false => outgoing.piece(to),
     });
-    let row: Vec<Frame> = frames.row(blocks.clone().map(|block| block.bytes()));
-    let (message, _) = frames.pack(builder, blocks);
+    let row: Vec<Record> = records.row(blocks.clone().map(|block| block.bytes()));
+    let (message, _) = records.pack(builder, blocks);
     builder.phase();
     let posted = match send {
         Some(_) => {
@@ -52,36 +52,36 @@ pub(crate) fn alltoall(builder: &mut Builder, arguments: &Alltoall) {
                 true => (from, receive.piece(from).none()),
                 false => (from, receive.piece(from)),
             };
-            Posted::new(builder, frames, order.iter().map(from))
+            PostedReceives::new(builder, records, order.iter().map(from))
         }
         // A block arrives where another one is that must leave first.
-        None => Posted::default(),
+        None => PostedReceives::default(),
     };
     if let Some(send) = send {
         builder.copy(send.piece(rank), receive.piece(rank));
-        send_apart(builder, frames, send);
+        send_apart(builder, records, send);
     }
     let (in_place, blocks) = (send.is_none(), receive.clone());
-    let end = Destination { frames, in_place, row, order, blocks, posted };
+    let end = Destination { records, in_place, row, order, blocks, posted };
     if hierarchy.leads() {
         return lead(builder, &hierarchy, message, end);
     }
-    frames::send(builder, hierarchy.leader(), message, &[]);
-    let (memory, arrived) = frames.receive(builder, hierarchy.leader(), builder.size());
+    records::send(builder, hierarchy.leader(), message, &[]);
+    let (memory, arrived) = records.receive(builder, hierarchy.leader(), builder.size());
     let receives = end.posted.receives.clone();
     builder.expand(&[arrived], &receives, move |builder, received| {
-        let row = frames.read(received[0], end.order.len());
-        end.store(builder, row.into_iter().map(|frame| (memory, frame)));
+        let row = records.read(received[0], end.order.len());
+        end.store(builder, row.into_iter().map(|record| (memory, record)));
     });
 }
 
-/// Sends the blocks that are too long for a frame.
-fn send_apart(builder: &mut Builder, frames: Frames, send: &Blocks) {
+/// Sends the blocks that are too long for a record.
+fn send_apart(builder: &mut Builder, records: Records, send: &Blocks) {
     let (rank, size) = (builder.rank(), builder.size());
     let window = if size <= AT_ONCE { size } else { PAIRS };
     let mut sent = Vec::new();
     for to in (1..size).map(|step| (rank + step) % size) {
-        if !frames.hold(send.bytes(to)) {
+        if !records.hold(send.bytes(to)) {
             let mark = builder.send(to, APART, send.piece(to));
             if let Some(earlier) = sent.len().checked_sub(window) {
                 builder.after(mark, sent[earlier]);
@@ -93,35 +93,35 @@ fn send_apart(builder: &mut Builder, frames: Frames, send: &Blocks) {
 
 /// Where the blocks of a rank go.
 struct Destination {
-    frames: Frames,
+    records: Records,
     in_place: bool,
-    /// The frames that this rank has sent, by their destination: host by host.
-    row: Vec<Frame>,
+    /// The records that this rank has sent, by their destination: host by host.
+    row: Vec<Record>,
     /// All ranks, host by host.
     order: Vec<usize>,
     blocks: Blocks,
     /// The receives of long blocks, in the order of the ranks.
-    posted: Posted,
+    posted: PostedReceives,
 }
 
 impl Destination {
-    /// Stores the blocks of the frames from all ranks, host by host, each in the message at this
+    /// Stores the blocks of the records from all ranks, host by host, each in the message at this
     /// address, and exchanges those that are sent apart.
-    fn store(&self, builder: &mut Builder, row: impl Iterator<Item = (*mut u8, Frame)>) {
+    fn store(&self, builder: &mut Builder, row: impl Iterator<Item = (*mut u8, Record)>) {
         let rank = builder.rank();
         let mut swaps = vec![Swap::default(); self.order.len()];
-        for ((index, &from), (message, frame)) in self.order.iter().enumerate().zip(row) {
+        for ((index, &from), (message, record)) in self.order.iter().enumerate().zip(row) {
             if from == rank {
                 continue;
             }
-            if self.in_place && (frame.is_apart || self.row[index].is_apart) {
-                swaps[from] = Swap { sends: self.row[index].is_apart, receives: frame.is_apart };
-                if frame.is_apart {
+            if self.in_place && (record.is_apart || self.row[index].is_apart) {
+                swaps[from] = Swap { sends: self.row[index].is_apart, receives: record.is_apart };
+                if record.is_apart {
                     continue;
                 }
             }
             let block = self.blocks.piece(from);
-            self.posted.store(builder, index, (message, frame), (from, block));
+            self.posted.store(builder, index, (message, record), (from, block));
         }
         if self.in_place {
             swap(builder, &self.blocks, APART, &swaps);
@@ -138,14 +138,14 @@ struct Hall {
     hosts: Vec<i64>,
 }
 
-/// The plan of a leader, whose own frames are `message`.
+/// The plan of a leader, whose own records are `message`.
 fn lead(builder: &mut Builder, hierarchy: &Rc<Hierarchy>, message: Piece, end: Destination) {
-    let (frames, size, own) = (end.frames, builder.size(), hierarchy.leader_on_host());
+    let (records, size, own) = (end.records, builder.size(), hierarchy.leader_on_host());
     let number = hierarchy.own_members().len();
     let mut next = 0;
     let mut place = |count: usize| {
         let first = next;
-        next += frames.room(count);
+        next += records.room(count);
         first
     };
     let members: Vec<i64> = (0..number).map(|_| place(size)).collect();
@@ -155,20 +155,20 @@ fn lead(builder: &mut Builder, hierarchy: &Rc<Hierarchy>, message: Piece, end: D
     });
     let hosts: Vec<i64> = hosts.collect();
     let hall = Rc::new(Hall { memory: builder.bytes(next), members, hosts });
-    let slot = |first: i64, count: usize| Piece::range(hall.memory, first, frames.room(count));
+    let slot = |first: i64, count: usize| Piece::range(hall.memory, first, records.room(count));
 
     let length = message.bytes();
     let copied = builder.copy(message, Piece::range(hall.memory, hall.members[own], length));
     let mut arrived = Vec::new();
     for (index, &peer) in hierarchy.own_members().iter().enumerate() {
         if index != own {
-            arrived.push(frames::receive_in(builder, peer, slot(hall.members[index], size)));
+            arrived.push(records::receive_in(builder, peer, slot(hall.members[index], size)));
         }
     }
     let mut from_hosts = Vec::new();
     for host in (0..hierarchy.hosts()).filter(|&host| host != hierarchy.host) {
         let room = slot(hall.hosts[host], hierarchy.members(host).len() * number);
-        from_hosts.push(frames::receive_in(builder, hierarchy.leaders[host], room));
+        from_hosts.push(records::receive_in(builder, hierarchy.leaders[host], room));
     }
     let end = Rc::new(end);
     let (on_host, sender, reader) = (hierarchy.clone(), hall.clone(), end.clone());
@@ -188,42 +188,42 @@ fn lead(builder: &mut Builder, hierarchy: &Rc<Hierarchy>, message: Piece, end: D
     builder.after(passed, copied);
 }
 
-/// The frames of the ranks of a host, of which `own` is the leader.
-fn rows_of(end: &Destination, own: usize, received: &[&[u8]]) -> Vec<Vec<Frame>> {
-    let mut rows: Vec<Vec<Frame>> =
-        received.iter().map(|message| end.frames.read(message, end.order.len())).collect();
+/// The records of the ranks of a host, of which `own` is the leader.
+fn rows_of(end: &Destination, own: usize, received: &[&[u8]]) -> Vec<Vec<Record>> {
+    let mut rows: Vec<Vec<Record>> =
+        received.iter().map(|message| end.records.read(message, end.order.len())).collect();
     rows.insert(own, end.row.clone());
     rows
 }
 
-/// Sends the leader of each other host the frames for its ranks.
-fn send_to_hosts(builder: &mut Builder, hierarchy: &Hierarchy, hall: &Hall, rows: &[Vec<Frame>]) {
+/// Sends the leader of each other host the records for its ranks.
+fn send_to_hosts(builder: &mut Builder, hierarchy: &Hierarchy, hall: &Hall, rows: &[Vec<Record>]) {
     let mut first = 0;
     for host in 0..hierarchy.hosts() {
         let end = first + hierarchy.members(host).len();
         if host != hierarchy.host {
-            let range = |(row, message): (&Vec<Frame>, &i64)| {
+            let range = |(row, message): (&Vec<Record>, &i64)| {
                 let begin = row[first].first;
                 (message + begin, row[end - 1].first + row[end - 1].length() - begin)
             };
             let ranges: Vec<(i64, i64)> = rows.iter().zip(&hall.members).map(range).collect();
-            let piece = frames::joined(builder, hall.memory, &ranges);
-            frames::send(builder, hierarchy.leaders[host], piece, &[]);
+            let piece = records::joined(builder, hall.memory, &ranges);
+            records::send(builder, hierarchy.leaders[host], piece, &[]);
         }
         first = end;
     }
 }
 
-/// Gives each rank of the host the frames for it.
+/// Gives each rank of the host the records for it.
 fn pass_on(
     builder: &mut Builder,
     hierarchy: &Hierarchy,
     hall: &Hall,
-    (rows, messages): (&[Vec<Frame>], &[&[u8]]),
+    (rows, messages): (&[Vec<Record>], &[&[u8]]),
     end: &Destination,
 ) {
     let members = hierarchy.own_members();
-    // For each rank of this host, the frames from all ranks, and where in memory their messages
+    // For each rank of this host, the records from all ranks, and where in memory their messages
     // begin.
     let mut columns = vec![Vec::with_capacity(end.order.len()); members.len()];
     let (mut messages, mut first) = (messages.iter(), 0);
@@ -231,29 +231,30 @@ fn pass_on(
         let others = hierarchy.members(host).len();
         if host == hierarchy.host {
             for (row, &message) in rows.iter().zip(&hall.members) {
-                let frames = row[first..].iter().map(|&frame| (message, frame));
-                columns.iter_mut().zip(frames).for_each(|(column, frame)| column.push(frame));
+                let records = row[first..].iter().map(|&record| (message, record));
+                columns.iter_mut().zip(records).for_each(|(column, record)| column.push(record));
             }
         } else if let Some(message) = messages.next() {
-            let frames = end.frames.read(message, others * members.len());
-            for row in frames.chunks(members.len()) {
-                let frames = row.iter().map(|&frame| (hall.hosts[host], frame));
-                columns.iter_mut().zip(frames).for_each(|(column, frame)| column.push(frame));
+            let records = end.records.read(message, others * members.len());
+            for row in records.chunks(members.len()) {
+                let records = row.iter().map(|&record| (hall.hosts[host], record));
+                columns.iter_mut().zip(records).for_each(|(column, record)| column.push(record));
             }
         }
         first += others;
     }
     for (column, &rank) in columns.into_iter().zip(members) {
         if rank == builder.rank() {
-            let at = |(message, frame): (i64, Frame)| {
-                (hall.memory.wrapping_offset(message as isize), frame)
+            let at = |(message, record): (i64, Record)| {
+                (hall.memory.wrapping_offset(message as isize), record)
             };
             end.store(builder, column.into_iter().map(at));
         } else {
-            let range = |(message, frame): (i64, Frame)| (message + frame.first, frame.length());
+            let range =
+                |(message, record): (i64, Record)| (message + record.first, record.length());
             let ranges: Vec<(i64, i64)> = column.into_iter().map(range).collect();
-            let piece = frames::joined(builder, hall.memory, &ranges);
-            frames::send(builder, rank, piece, &[]);
+            let piece = records::joined(builder, hall.memory, &ranges);
+            records::send(builder, rank, piece, &[]);
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Messages of frames, for blocks whose lengths only some ranks know.
+//! Messages of records, for blocks whose lengths only some ranks know.
 //!
-//! A frame is the length of a block in 4 bytes, and then the block. A block longer than a limit,
+//! A record is the length of a block in 4 bytes, and then the block. A block longer than a limit,
 //! which all ranks derive from their team, is sent apart, from its owner straight to the rank that
-//! needs it; its frame is only a mark. So the owner of a block says how it comes, and the others
+//! needs it; its record is only a mark. So the owner of a block says how it comes, and the others
 //! act on that: ranks that disagree about a length do not wait for each other.
 
 use crate::buffers::{Blocks, Element, Piece, Scratch};
 use crate::builder::{Builder, Mark};
 use crate::hierarchy::movement::pieces_of;
 
-/// Turns of messages of frames, and of blocks that are sent apart.
-const FRAMES: usize = 0;
+/// Turns of messages of records, and of blocks that are sent apart.
+const RECORDS: usize = 0;
 pub(super) const APART: usize = 1;
 
 /// Bytes of the length.
@@ -18,16 +18,16 @@ const HEAD: i64 = 4;
 /// The length of a block that is sent apart.
 const MARK: u32 = u32::MAX;
 
-/// The frames of a call.
+/// The records of a call.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frames {
-    /// Most bytes of a block in a frame.
+pub(super) struct Records {
+    /// Most bytes of a block in a record.
     longest: i64,
 }
 
-/// A frame in a message.
+/// A record in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(super) struct Record {
     /// Its first byte.
     pub(super) first: i64,
     /// Bytes of the block in it.
@@ -36,49 +36,49 @@ pub(super) struct Frame {
     pub(super) is_apart: bool,
 }
 
-impl Frame {
-    /// Bytes of the frame.
+impl Record {
+    /// Bytes of the record.
     pub(super) fn length(self) -> i64 {
         HEAD + self.bytes
     }
 }
 
-impl Frames {
-    /// Frames for blocks of up to `longest` bytes.
-    pub(super) const fn up_to(longest: i64) -> Frames {
+impl Records {
+    /// Records for blocks of up to `longest` bytes.
+    pub(super) const fn up_to(longest: i64) -> Records {
         assert!(longest < MARK as i64, "a length is not the mark");
-        Frames { longest }
+        Records { longest }
     }
 
-    /// The same for frames of which there may be `number` in `bytes` bytes.
-    pub(super) fn within(self, bytes: i64, number: usize) -> Frames {
-        Frames { longest: self.longest.min(bytes / number as i64 - HEAD) }
+    /// The same for records of which there may be `number` in `bytes` bytes.
+    pub(super) fn within(self, bytes: i64, number: usize) -> Records {
+        Records { longest: self.longest.min(bytes / number as i64 - HEAD) }
     }
 
-    /// True if a block of `bytes` bytes is sent in its frame.
+    /// True if a block of `bytes` bytes is sent in its record.
     pub(super) fn hold(self, bytes: i64) -> bool {
         bytes <= self.longest
     }
 
-    /// Most bytes of this many frames.
+    /// Most bytes of this many records.
     pub(super) fn room(self, number: usize) -> i64 {
         (HEAD + self.longest.max(0)).saturating_mul(number as i64)
     }
 
-    /// The frames of blocks of these bytes in a row.
-    pub(super) fn row(self, blocks: impl Iterator<Item = i64>) -> Vec<Frame> {
+    /// The records of blocks of these bytes in a row.
+    pub(super) fn row(self, blocks: impl Iterator<Item = i64>) -> Vec<Record> {
         let mut first = 0;
-        let frame = |block: i64| {
+        let record = |block: i64| {
             let is_apart = !self.hold(block);
-            let frame = Frame { first, bytes: if is_apart { 0 } else { block }, is_apart };
-            first += frame.length();
-            frame
+            let record = Record { first, bytes: if is_apart { 0 } else { block }, is_apart };
+            first += record.length();
+            record
         };
-        blocks.map(frame).collect()
+        blocks.map(record).collect()
     }
 
-    /// The first `number` frames of a message. What is missing, the message has not.
-    pub(super) fn read(self, message: &[u8], number: usize) -> Vec<Frame> {
+    /// The first `number` records of a message. What is missing, the message has not.
+    pub(super) fn read(self, message: &[u8], number: usize) -> Vec<Record> {
         let mut first = 0;
         let mut next = || {
             let rest = message.get(first..).unwrap_or_default();
@@ -86,41 +86,41 @@ impl Frames {
             let is_apart = word == MARK;
             let there = (rest.len() as i64 - HEAD).max(0);
             let bytes = if is_apart { 0 } else { i64::from(word).min(there) };
-            let frame = Frame { first: first as i64, bytes, is_apart };
-            first += frame.length() as usize;
-            frame
+            let record = Record { first: first as i64, bytes, is_apart };
+            first += record.length() as usize;
+            record
         };
         (0..number).map(|_| next()).collect()
     }
 
-    /// Copies blocks into frames. Returns these, and the steps that fill them.
+    /// Copies blocks into records. Returns these, and the steps that fill them.
     pub(super) fn pack(
         self,
         builder: &mut Builder,
         blocks: impl Iterator<Item = Piece>,
     ) -> (Piece, Vec<Mark>) {
         let blocks: Vec<Piece> = blocks.collect();
-        let frames = self.row(blocks.iter().map(Piece::bytes));
-        let length = frames.last().map_or(0, |last| last.first + last.length());
+        let records = self.row(blocks.iter().map(Piece::bytes));
+        let length = records.last().map_or(0, |last| last.first + last.length());
         let Some(mut memory) = Scratch::new(length) else {
             builder.exhausted(length);
             return (Piece::raw(std::ptr::dangling_mut(), 0), Vec::new());
         };
-        for frame in &frames {
-            let word = if frame.is_apart { MARK } else { frame.bytes as u32 };
-            memory.write(frame.first as usize, &word.to_le_bytes());
+        for record in &records {
+            let word = if record.is_apart { MARK } else { record.bytes as u32 };
+            memory.write(record.first as usize, &word.to_le_bytes());
         }
         let pointer = memory.pointer();
         builder.keep(vec![memory]);
-        let framed = frames.iter().zip(blocks).filter(|(frame, _)| !frame.is_apart);
-        let copies = framed.map(|(frame, block)| {
-            builder.copy(block, Piece::range(pointer, frame.first + HEAD, frame.bytes))
+        let whole = records.iter().zip(blocks).filter(|(record, _)| !record.is_apart);
+        let copies = whole.map(|(record, block)| {
+            builder.copy(block, Piece::range(pointer, record.first + HEAD, record.bytes))
         });
         let copies = copies.collect();
         (Piece::raw(pointer, length), copies)
     }
 
-    /// Memory for up to `number` frames from `rank`, and the receive of them.
+    /// Memory for up to `number` records from `rank`, and the receive of them.
     pub(super) fn receive(
         self,
         builder: &mut Builder,
@@ -133,36 +133,36 @@ impl Frames {
     }
 }
 
-/// Receives frames from `rank` in `memory`.
+/// Receives records from `rank` in `memory`.
 pub(super) fn receive_in(builder: &mut Builder, rank: usize, memory: Piece) -> Mark {
-    builder.receive(rank, FRAMES, memory)
+    builder.receive(rank, RECORDS, memory)
 }
 
-/// Sends frames to `rank` after these steps.
-pub(super) fn send(builder: &mut Builder, rank: usize, frames: Piece, after: &[Mark]) {
-    let sent = builder.send(rank, FRAMES, frames);
+/// Sends records to `rank` after these steps.
+pub(super) fn send(builder: &mut Builder, rank: usize, records: Piece, after: &[Mark]) {
+    let sent = builder.send(rank, RECORDS, records);
     after.iter().for_each(|&mark| builder.after(sent, mark));
 }
 
 /// Receives of blocks that are probably sent apart, as they are long here. They are posted before
-/// the frames tell, because a message that comes before its receive costs a copy.
+/// the records tell, because a message that comes before its receive costs a copy.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Posted {
+pub(super) struct PostedReceives {
     pub(super) receives: Vec<Mark>,
     /// For each block the index of its receive, if there is one.
     indices: Vec<Option<usize>>,
 }
 
-impl Posted {
+impl PostedReceives {
     /// Posts the receives of blocks, each given by its owner and its destination.
     pub(super) fn new(
         builder: &mut Builder,
-        frames: Frames,
+        records: Records,
         blocks: impl Iterator<Item = (usize, Piece)>,
-    ) -> Posted {
-        let mut posted = Posted::default();
+    ) -> PostedReceives {
+        let mut posted = PostedReceives::default();
         for (owner, block) in blocks {
-            let is_long = !frames.hold(block.bytes());
+            let is_long = !records.hold(block.bytes());
             posted.indices.push(is_long.then_some(posted.receives.len()));
             if is_long {
                 posted.receives.push(builder.receive(owner, APART, block));
@@ -171,17 +171,17 @@ impl Posted {
         posted
     }
 
-    /// Stores block `index`, whose frame has come in `message`, at its destination, or receives it
+    /// Stores block `index`, whose record has come in `message`, at its destination, or receives it
     /// there from its owner.
     pub(super) fn store(
         &self,
         builder: &mut Builder,
         index: usize,
-        (message, frame): (*mut u8, Frame),
+        (message, record): (*mut u8, Record),
         (owner, block): (usize, Piece),
     ) {
         let posted = self.indices.get(index).copied().flatten();
-        if frame.is_apart {
+        if record.is_apart {
             if posted.is_none() {
                 builder.receive_always(owner, APART, block);
             }
@@ -190,11 +190,11 @@ impl Posted {
         if let Some(posted) = posted {
             builder.withdraw(posted);
         }
-        if frame.bytes > block.bytes() {
+        if record.bytes > block.bytes() {
             builder.truncated();
         }
         if block.bytes() > 0 {
-            builder.copy(Piece::range(message, frame.first + HEAD, frame.bytes), block);
+            builder.copy(Piece::range(message, record.first + HEAD, record.bytes), block);
         }
     }
 }
@@ -217,28 +217,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_tells_its_frames() {
-        let frames = Frames::up_to(5);
-        let row = frames.row([3, 0, 5, 6, 1].into_iter());
+    fn a_message_tells_its_records() {
+        let records = Records::up_to(5);
+        let row = records.row([3, 0, 5, 6, 1].into_iter());
         let mut message = Vec::new();
-        for frame in &row {
-            let word = if frame.is_apart { MARK } else { frame.bytes as u32 };
+        for record in &row {
+            let word = if record.is_apart { MARK } else { record.bytes as u32 };
             message.extend(word.to_le_bytes());
-            message.extend(vec![7; frame.bytes as usize]);
+            message.extend(vec![7; record.bytes as usize]);
         }
-        assert_eq!(row.iter().map(|frame| frame.is_apart).collect::<Vec<_>>()[3..], [true, false]);
-        assert_eq!(frames.read(&message, 5), row);
-        assert!(message.len() as i64 <= frames.room(5));
+        assert_eq!(
+            row.iter().map(|record| record.is_apart).collect::<Vec<_>>()[3..],
+            [true, false]
+        );
+        assert_eq!(records.read(&message, 5), row);
+        assert!(message.len() as i64 <= records.room(5));
     }
 
     #[test]
     fn a_message_that_is_too_short_has_no_more_than_its_bytes() {
-        let frames = Frames::up_to(100);
+        let records = Records::up_to(100);
         for length in 0..10 {
             let message = [9, 0, 0, 0, 1, 2, 3, 4, 5, 6];
-            for frame in frames.read(&message[..length], 3) {
-                let end = if frame.bytes > 0 { frame.first + frame.length() } else { 0 };
-                assert!(end <= length as i64 && !frame.is_apart, "{length}: {frame:?}");
+            for record in records.read(&message[..length], 3) {
+                let end = if record.bytes > 0 { record.first + record.length() } else { 0 };
+                assert!(end <= length as i64 && !record.is_apart, "{length}: {record:?}");
             }
         }
     }
