@@ -8,10 +8,11 @@
  * (before each call one rank computes for 0 to 2 microseconds, the same random numbers for each
  * library; what a rank computes does not count, what the others wait for it does), processors (like
  * fixed; what counts is the processor time of all ranks for a call).
- * NAME: barrier, bcast, reduce, allreduce, allgather, alltoall, gather, scatter, reduce-scatter,
- * scan, ibarrier, ibcast, ireduce, iallreduce, iallgather, ialltoall (each with MPI_Wait), or,
- * between the neighbours of a periodic ring, neighbor-alltoall, neighbor-allgather,
- * neighbor-ialltoall, neighbor-persistent, neighbor-by-hand (MPI_Isend, MPI_Irecv and MPI_Waitall).
+ * NAME: barrier, bcast, reduce, allreduce, allgather, alltoall, gather, scatter, gatherv, scatterv,
+ * alltoallv (these three with equal blocks), reduce-scatter, scan, ibarrier, ibcast, ireduce,
+ * iallreduce, iallgather, ialltoall (each with MPI_Wait), or, between the neighbours of a periodic
+ * ring, neighbor-alltoall, neighbor-allgather, neighbor-ialltoall, neighbor-persistent,
+ * neighbor-by-hand (MPI_Isend, MPI_Irecv and MPI_Waitall).
  * SIZE: bytes that one rank contributes (per pair in alltoall); barrier is measured with the first.
  *
  * Prints "NAME[-MODE] bytes microseconds", the mean over a batch of calls as the slowest rank saw
@@ -46,6 +47,8 @@ static char *out, *in;
 static MPI_Comm ring = MPI_COMM_NULL;
 static int left, right;
 static MPI_Request again;
+/* The blocks of the forms with an array of lengths. */
+static int *lengths, *places;
 static unsigned random_state;
 
 static unsigned below(unsigned limit)
@@ -121,6 +124,12 @@ static void call(const char *name, int bytes, int root)
         MPI_Gather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm);
     else if (!strcmp(name, "scatter"))
         MPI_Scatter(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm);
+    else if (!strcmp(name, "gatherv"))
+        MPI_Gatherv(out, bytes, MPI_BYTE, in, lengths, places, MPI_BYTE, root, comm);
+    else if (!strcmp(name, "scatterv"))
+        MPI_Scatterv(out, lengths, places, MPI_BYTE, in, bytes, MPI_BYTE, root, comm);
+    else if (!strcmp(name, "alltoallv"))
+        MPI_Alltoallv(out, lengths, places, MPI_BYTE, in, lengths, places, MPI_BYTE, comm);
     else if (!strcmp(name, "reduce-scatter"))
         MPI_Reduce_scatter_block(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
     else if (!strcmp(name, "scan"))
@@ -236,6 +245,10 @@ static void measure_sizes(const char *name, double budget, char **sizes, int num
         size_t room = (size_t)bytes * (size_t)(size > 2 ? size : 2);
         out = block(room);
         in = block(room);
+        for (int peer = 0; peer < size; peer++) {
+            lengths[peer] = bytes;
+            places[peer] = peer * bytes;
+        }
         if (persistent)
             MPI_Neighbor_alltoall_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, ring, MPI_INFO_NULL, &again);
         double before = line_now(rank);
@@ -270,12 +283,16 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     pin(cores, rank);
     open_line(cores, rank, size);
+    lengths = calloc((size_t)size, sizeof *lengths);
+    places = calloc((size_t)size, sizeof *places);
     if (strstr(argv[3], "neighbor")) {
         MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
         MPI_Cart_shift(ring, 0, 1, &left, &right);
     }
     for (const char *at = argv[3]; sscanf(at, "%31[^,]%n", name, &taken) == 1; at += taken + (at[taken] == ','))
         measure_sizes(name, atof(argv[2]), argv + 4, argc - 4);
+    free(lengths);
+    free(places);
     MPI_Finalize();
     return 0;
 }

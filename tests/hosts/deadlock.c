@@ -54,6 +54,7 @@ static void communicators(int rank) {
  * out a call. */
 static void mismatch(const char *kind, int rank) {
     int odd = rank == 2, data[4096] = {0}, result[4096];
+    int counts[] = {1, 2, 3, 4}, places[] = {0, 1, 3, 6}, twos[] = {2, 2, 2, 2}, rows[] = {0, 2, 4, 6};
     MPI_Request request;
     if (strcmp(kind, "operation") == 0) {
         if (odd) MPI_Barrier(MPI_COMM_WORLD);
@@ -62,6 +63,11 @@ static void mismatch(const char *kind, int rank) {
         MPI_Gather(data, 16, MPI_INT, result, 16, MPI_INT, odd, MPI_COMM_WORLD);
     } else if (strcmp(kind, "bcast-root") == 0) {
         MPI_Bcast(data, 16, MPI_INT, odd, MPI_COMM_WORLD);
+    } else if (strcmp(kind, "scatterv-root") == 0) {
+        MPI_Scatterv(data, counts, places, MPI_INT, result, rank + 1, MPI_INT, odd, MPI_COMM_WORLD);
+    } else if (strcmp(kind, "alltoallv") == 0) {
+        if (odd) MPI_Alltoall(data, 2, MPI_INT, result, 2, MPI_INT, MPI_COMM_WORLD);
+        else MPI_Alltoallv(data, twos, rows, MPI_INT, result, twos, rows, MPI_INT, MPI_COMM_WORLD);
     } else if (strcmp(kind, "order") == 0) {
         if (odd) MPI_Allreduce(data, result, 8, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         MPI_Barrier(MPI_COMM_WORLD);

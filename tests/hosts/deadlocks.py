@@ -70,6 +70,8 @@ MISMATCHES = {
     "operation": {"MPI_Barrier", "MPI_Bcast with root 0"},
     "gather-root": {"MPI_Gather with root 1", "MPI_Gather with root 0"},
     "bcast-root": {"MPI_Bcast with root 1", "MPI_Bcast with root 0"},
+    "scatterv-root": {"MPI_Scatterv with root 1", "MPI_Scatterv with root 0"},
+    "alltoallv": {"MPI_Alltoall", "MPI_Alltoallv or MPI_Alltoallw"},
     "order": {"MPI_Allreduce", "MPI_Barrier"},
     "request": {"MPI_Allgather or MPI_Allgatherv", "MPI_Allreduce"},
     "left-out": {"MPI_Reduce with root 0", "MPI_Bcast with root 0"},

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use towpath_engine::messages::{Messages, Ticket};
 use towpath_schedule::CallSignature;
-use towpath_schedule::plan::{NONE, Plan, StepAction, StepId};
+use towpath_schedule::buffers::Piece;
+use towpath_schedule::plan::{NONE, Plan, PlanLength, PlanStep, StepAction, StepId};
 
 use crate::board::{BoardNotices, renumbered};
 use crate::failure::Failure;
@@ -38,6 +39,12 @@ pub struct Run {
     /// they access.
     device_copies: Vec<(StepId, PendingCopy)>,
     plan: Plan,
+    /// The length of the plan before its expansions.
+    length: PlanLength,
+    /// Bytes that each step has received, if there are expansions.
+    received: Vec<usize>,
+    /// Receives under way that get no message.
+    withdrawn: Vec<StepId>,
     sequence: u64,
     ready_messages: VecDeque<StepId>,
     ready_local: VecDeque<StepId>,
@@ -72,8 +79,12 @@ impl Run {
         // Most plans are short enough that all steps can be in flight at once; this avoids growing
         // the lists step by step.
         let room = plan.steps.len().min(64);
+        let expands = !plan.expansions.is_empty();
         Run {
             device_copies: Vec::new(),
+            length: plan.length_of_all(),
+            received: vec![0; if expands { plan.steps.len() } else { 0 }],
+            withdrawn: Vec::new(),
             plan,
             sequence,
             ready_messages: VecDeque::with_capacity(room),
@@ -141,12 +152,18 @@ impl Run {
 
     fn rewind(&mut self) {
         self.failure = None;
+        self.plan.truncate(self.length);
         self.left = self.plan.steps.len();
-        for step in 0..self.plan.steps.len() {
-            let waiting = self.plan.steps[step].dependencies;
-            self.plan.steps[step].waiting = waiting;
-            if waiting == 0 {
-                self.make_ready(step as StepId);
+        self.release(0);
+    }
+
+    /// Makes the steps from `first` on wait for those that they depend on.
+    fn release(&mut self, first: StepId) {
+        for step in first..self.plan.steps.len() as StepId {
+            let PlanStep { waiting, dependencies, .. } = &mut self.plan.steps[step as usize];
+            *waiting = *dependencies;
+            if *waiting == 0 {
+                self.make_ready(step);
             }
         }
     }
@@ -242,9 +259,26 @@ impl Run {
         self.under_way.retain(|(_, ticket)| !messages.withdraw(*ticket));
     }
 
+    /// Completes the receives for which an expansion has found that nothing is sent.
+    #[cold]
+    fn complete_withdrawn<M: Messages + ?Sized>(&mut self, messages: &mut M) {
+        for step in std::mem::take(&mut self.withdrawn) {
+            let position = self.under_way.iter().position(|&(other, _)| other == step);
+            if let Some(index) = position
+                && messages.withdraw(self.under_way[index].1)
+            {
+                self.under_way.swap_remove(index);
+                self.complete(step);
+            }
+        }
+    }
+
     /// Starts the messages that are ready and completes those that arrived. Never calls a
     /// user-defined function.
     pub fn post<M: Messages + ?Sized>(&mut self, messages: &mut M) -> Progress {
+        if !self.withdrawn.is_empty() {
+            self.complete_withdrawn(messages);
+        }
         loop {
             let mut moved = false;
             while !self.has_given_up()
@@ -269,6 +303,9 @@ impl Run {
                 } else if outcome.truncated {
                     self.failure.get_or_insert(Failure::Truncated);
                 }
+                if let Some(received) = self.received.get_mut(step as usize) {
+                    *received = outcome.bytes;
+                }
                 self.complete(step);
                 moved = true;
             }
@@ -279,6 +316,34 @@ impl Run {
             if progress != Progress::Running || self.copies() == 0 || !self.advance_copies() {
                 return progress;
             }
+        }
+    }
+
+    /// Adds the steps of an expansion.
+    fn expand(&mut self, expansion: u32) {
+        let expansion = &self.plan.expansions[expansion as usize];
+        let message = |&step: &StepId| {
+            let StepAction::Receive { piece, .. } = &self.plan.steps[step as usize].action else {
+                unreachable!("an expansion reads what has been received")
+            };
+            // SAFETY: the receive is complete, and has written as many bytes as it has received to
+            // its piece, which nothing writes again before the run is over.
+            unsafe { bytes_in(piece, self.received[step as usize]) }
+        };
+        let messages: Vec<&[u8]> = expansion.receives.iter().map(message).collect();
+        match (expansion.build)(&messages) {
+            Ok(expanded) => {
+                if expanded.is_truncated {
+                    self.failure.get_or_insert(Failure::Truncated);
+                }
+                let posted = expanded.withdrawn.iter().map(|&index| expansion.posted[index]);
+                self.withdrawn.extend(posted);
+                let first = self.plan.append(expanded.plan);
+                self.left += self.plan.steps.len() - first as usize;
+                self.release(first);
+            }
+            // The others wait for what this rank was to send, as for a rank that is lost.
+            Err(error) => self.failure = Some(Failure::Plan(error)),
         }
     }
 
@@ -308,6 +373,7 @@ impl Run {
                     // apart.
                     unsafe { memory::reduce_elements(reducer, *input, *inout, *count) }
                 }
+                StepAction::Expand { expansion } => self.expand(*expansion),
                 StepAction::Send { .. } | StepAction::Receive { .. } | StepAction::Join => {
                     unreachable!("only local steps are queued here")
                 }
@@ -346,7 +412,10 @@ impl Run {
             StepAction::Receive { peer, turn, piece } => unsafe {
                 messages.start_receive(*peer, plan.context, tag(*turn), memory::target(piece))
             },
-            StepAction::Copy { .. } | StepAction::Reduce { .. } | StepAction::Join => {
+            StepAction::Copy { .. }
+            | StepAction::Reduce { .. }
+            | StepAction::Expand { .. }
+            | StepAction::Join => {
                 unreachable!("only messages are queued here")
             }
         };
@@ -373,14 +442,28 @@ impl Run {
             StepAction::Send { .. } | StepAction::Receive { .. } => {
                 self.ready_messages.push_back(step)
             }
-            StepAction::Copy { .. } | StepAction::Reduce { .. } => self.ready_local.push_back(step),
+            StepAction::Copy { .. } | StepAction::Reduce { .. } | StepAction::Expand { .. } => {
+                self.ready_local.push_back(step)
+            }
             StepAction::Join => self.complete(step),
         }
     }
 }
 
+/// The first `bytes` bytes of a piece, or all if it has fewer.
+///
+/// # Safety
+/// They must be initialized, and not written while the slice is in use.
+unsafe fn bytes_in(piece: &Piece, bytes: usize) -> &[u8] {
+    let Some((pointer, length)) = piece.contiguous() else { return &[] };
+    // SAFETY: the bytes are within the piece, initialized, and not written meanwhile (this
+    // function's contract).
+    unsafe { std::slice::from_raw_parts(pointer, bytes.min(length)) }
+}
+
 // SAFETY: the pointers of a run's plan are dereferenced only by the thread that executes it, and a
-// request moves between threads only under the lock of its table.
+// request moves between threads only under the lock of its table. What its expansions share with
+// each other they share with nobody else.
 unsafe impl Send for Run {}
 
 impl Drop for Run {

@@ -12,7 +12,7 @@ use crate::select::{Algorithm, Collective, Size};
 use crate::{Call, hierarchy};
 
 /// Number of exchanges that the pairwise algorithm keeps in flight.
-const PAIRS: usize = 4;
+pub(crate) const PAIRS: usize = 4;
 
 /// Blocks up to this length are packed before an exchange in place.
 const LONGEST_PACKED: i64 = 32 << 10;
@@ -38,8 +38,15 @@ pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
         _ => (Collective::Alltoallv, 0),
     };
     let size = Size::of_team(call.team, bytes);
-    let fits = hierarchy::movement::holds_alltoall(call.team, bytes);
+    let fits = match receive.is_equal() {
+        true => hierarchy::movement::holds_alltoall(call.team, bytes),
+        false => hierarchy::varying::is_worth_it(call.team),
+    };
     let algorithm = call.selection.choose(collective, if fits { size } else { size.flat() });
+    if algorithm == Algorithm::Hierarchical && !receive.is_equal() {
+        hierarchy::varying::alltoall(&mut builder, arguments);
+        return builder.finish();
+    }
     // Ranks do not know each other's longest block. A rank that swaps while others post all of its
     // messages (`linear`) delays them only; while others exchange in an order of their own, they
     // wait for each other in circles.
@@ -52,7 +59,12 @@ pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
     let send = match &arguments.send {
         Some(send) => send,
         None if may_swap && longest(builder.size(), receive) > LONGEST_PACKED => {
-            swap(&mut builder, receive);
+            let swap_of = |rank| match receive.bytes(rank) {
+                0 => Swap::default(),
+                _ => Swap { sends: true, receives: true },
+            };
+            let swaps: Vec<Swap> = (0..builder.size()).map(swap_of).collect();
+            swap(&mut builder, receive, 0, &swaps);
             return builder.finish();
         }
         None => {
@@ -74,42 +86,52 @@ fn longest(ranks: usize, blocks: &Blocks) -> i64 {
     (0..ranks).map(|rank| blocks.bytes(rank)).max().unwrap_or(0)
 }
 
+/// What a rank exchanges with another one in place.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Swap {
+    pub(crate) sends: bool,
+    pub(crate) receives: bool,
+}
+
 /// In step s, ranks r and s - r (modulo their number) swap their blocks, so both ranks of a pair
-/// come to each other at the same step, and the pair of the lowest step waits for nobody.
+/// come to each other at the same step, and the pair of the lowest step waits for nobody. What a
+/// rank receives from another one, that one sends.
 ///
 /// One rank of a pair receives in memory of the plan. The other one sends its block first and then
 /// receives in its place, which saves a copy; half of the pairs of each rank are such. A pair alone
 /// has nothing else to do meanwhile, so both copy.
-fn swap(builder: &mut Builder, blocks: &Blocks) {
+pub(crate) fn swap(builder: &mut Builder, blocks: &Blocks, turn: usize, swaps: &[Swap]) {
     let (rank, size) = (builder.rank(), builder.size());
-    let (places, length) = (SWAPS.min(size - 1).max(1), longest(size, blocks));
+    let partners = (0..size).map(|step| (step + size - rank) % size);
+    let is_partner =
+        |&other: &usize| other != rank && (swaps[other].sends || swaps[other].receives);
+    let partners: Vec<usize> = partners.filter(is_partner).collect();
+    let length = partners.iter().map(|&partner| blocks.bytes(partner)).max().unwrap_or(0);
+    let places = SWAPS.min(partners.len()).max(1);
     // One piece, which the allocator keeps: fresh pages would take longer than the copies.
     let memory = builder.bytes(length.saturating_mul(places as i64));
     let mut ends = [None; SWAPS];
-    let partners = (0..size).map(|step| (step + size - rank) % size);
-    for (index, partner) in partners.filter(|&partner| partner != rank).enumerate() {
+    for (index, partner) in partners.into_iter().enumerate() {
         let end = &mut ends[index % places];
-        let block = blocks.piece(partner);
+        let (block, Swap { sends, receives }) = (blocks.piece(partner), swaps[partner]);
         let sends_first = (rank < partner) == (rank + partner).is_multiple_of(2);
-        let last = if size > 2 && sends_first {
-            let send = builder.send(partner, 0, block.clone());
-            let receive = builder.receive(partner, 0, block);
-            builder.after(send, *end);
-            builder.after(receive, send);
-            receive
-        } else {
-            let first = length.wrapping_mul((index % places) as i64);
-            let arriving = Piece::range(memory, first, block.bytes());
-            let receive = builder.receive(partner, 0, arriving.clone());
-            let send = builder.send(partner, 0, block.clone());
-            let copy = builder.copy(arriving, block);
-            builder.after(receive, *end);
-            builder.after(send, *end);
-            builder.after(copy, receive);
-            builder.after(copy, send);
-            copy
+        let is_direct = !receives || (size > 2 && sends_first);
+        let arriving = match is_direct {
+            true => block.clone(),
+            false => {
+                let first = length.wrapping_mul((index % places) as i64);
+                Piece::range(memory, first, block.bytes())
+            }
         };
-        *end = last.or(*end);
+        let send = sends.then(|| builder.send(partner, turn, block.clone())).flatten();
+        let receive =
+            receives.then(|| builder.receive_always(partner, turn, arriving.clone())).flatten();
+        builder.after(send, *end);
+        builder.after(receive, if is_direct { send.or(*end) } else { *end });
+        let copy = if receives { builder.copy(arriving, block) } else { None };
+        builder.after(copy, receive);
+        builder.after(copy, send);
+        *end = copy.or(receive).or(send).or(*end);
     }
 }
 

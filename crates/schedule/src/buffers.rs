@@ -277,6 +277,11 @@ impl Piece {
         self.count.wrapping_mul(self.size)
     }
 
+    /// None of the data.
+    pub(crate) fn none(self) -> Piece {
+        Piece { count: 0, ..self }
+    }
+
     /// Address and length, if the data is contiguous bytes.
     #[inline]
     pub fn contiguous(&self) -> Option<(*mut u8, usize)> {
@@ -307,13 +312,12 @@ impl Piece {
 /// A cache line of bytes. Only its size and alignment matter.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-#[allow(dead_code)]
 struct AlignedBytes([u8; 64]);
 
 /// Memory of a plan for intermediate results.
 #[derive(Debug)]
 pub struct Scratch {
-    /// Has capacity but no elements: its bytes are written by the steps.
+    /// The elements are what the plan has written before its steps; these write the capacity too.
     memory: Vec<AlignedBytes>,
 }
 
@@ -329,6 +333,18 @@ impl Scratch {
         #[cfg(debug_assertions)]
         memory.spare_capacity_mut().fill(std::mem::MaybeUninit::new(AlignedBytes([0xA5; 64])));
         Some(Scratch { memory })
+    }
+
+    /// Writes `bytes` from the byte `first` on. Bytes before that are 0 unless they are written.
+    pub(crate) fn write(&mut self, first: usize, bytes: &[u8]) {
+        let lines = (first + bytes.len()).div_ceil(size_of::<AlignedBytes>());
+        assert!(lines <= self.memory.capacity(), "the memory has room for what is written");
+        if lines > self.memory.len() {
+            self.memory.resize(lines, AlignedBytes([0; 64]));
+        }
+        for (at, &byte) in (first..).zip(bytes) {
+            self.memory[at / 64].0[at % 64] = byte;
+        }
     }
 
     /// First byte.

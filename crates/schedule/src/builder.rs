@@ -12,7 +12,9 @@ use towpath_base::ids::PeerIndex;
 
 use crate::Team;
 use crate::buffers::{Element, Piece, Scratch};
-use crate::plan::{NONE, Plan, PlanError, PlanStep, StepAction, StepEdge, StepId};
+use crate::plan::{
+    Expanded, Expansion, NONE, Plan, PlanError, PlanStep, StepAction, StepEdge, StepId,
+};
 use crate::reducer::Reducer;
 use crate::signature::CallSignature;
 
@@ -28,6 +30,8 @@ pub(crate) struct Builder {
     /// First step of the current phase.
     phase_start: usize,
     failure: Option<PlanError>,
+    is_truncated: bool,
+    withdrawn: Vec<usize>,
 }
 
 impl Builder {
@@ -37,10 +41,19 @@ impl Builder {
             signature: CallSignature::default(),
             steps: Vec::new(),
             edges: Vec::new(),
+            expansions: Vec::new(),
             reducer: None,
             memory: Vec::new(),
         };
-        Builder { team: team.clone(), plan, gate: None, phase_start: 0, failure: None }
+        Builder {
+            team: team.clone(),
+            plan,
+            gate: None,
+            phase_start: 0,
+            failure: None,
+            is_truncated: false,
+            withdrawn: Vec::new(),
+        }
     }
 
     /// Adds steps within a sub-team: ranks are those of `team` meanwhile.
@@ -142,6 +155,54 @@ impl Builder {
         Some(self.add(StepAction::Receive { peer, turn: turn as u16, piece }))
     }
 
+    /// Receives `piece` from `rank`, which sends something even if this rank expects nothing.
+    pub(crate) fn receive_always(&mut self, rank: usize, turn: usize, piece: Piece) -> Mark {
+        match piece.bytes() {
+            0 => self.await_signal(self.team.peers[rank], turn),
+            _ => self.receive(rank, turn, piece),
+        }
+    }
+
+    /// Adds the steps that `build` derives from what these receives of contiguous bytes get. It may
+    /// [withdraw](Builder::withdraw) some of the receives `posted`, for which no step may wait.
+    pub(crate) fn expand(
+        &mut self,
+        receives: &[Mark],
+        posted: &[Mark],
+        build: impl Fn(&mut Builder, &[&[u8]]) + 'static,
+    ) -> Mark {
+        let team = self.team.clone();
+        let build = move |received: &[&[u8]]| {
+            let mut builder = Builder::new(&team);
+            build(&mut builder, received);
+            let (withdrawn, is_truncated) =
+                (std::mem::take(&mut builder.withdrawn), builder.is_truncated);
+            Ok(Expanded { plan: builder.finish()?, withdrawn, is_truncated })
+        };
+        let [receives, posted]: [Vec<StepId>; 2] =
+            [receives, posted].map(|marks| marks.iter().copied().flatten().collect());
+        let expansion = self.plan.expansions.len() as u32;
+        let step = self.add(StepAction::Expand { expansion });
+        receives.iter().for_each(|&receive| self.edge(receive, step));
+        self.plan.expansions.push(Expansion { receives, posted, build: Box::new(build) });
+        Some(step)
+    }
+
+    /// Makes the plan fail to build, because there is no memory for `bytes` bytes.
+    pub(crate) fn exhausted(&mut self, bytes: i64) {
+        self.failure.get_or_insert(PlanError::Memory { bytes });
+    }
+
+    /// Notes in an expansion that a posted receive, given by its index, gets no message.
+    pub(crate) fn withdraw(&mut self, posted: usize) {
+        self.withdrawn.push(posted);
+    }
+
+    /// Notes in an expansion that a rank has sent more than this one expects.
+    pub(crate) fn truncated(&mut self) {
+        self.is_truncated = true;
+    }
+
     /// Copies between pieces, which must be either identical or disjoint.
     pub(crate) fn copy(&mut self, from: Piece, to: Piece) -> Mark {
         (from.bytes() > 0 && !from.same(&to)).then(|| self.add(StepAction::Copy { from, to }))
@@ -149,25 +210,16 @@ impl Builder {
 
     /// Adds a finished plan to the current phase. Its reducer becomes that of this plan.
     pub(crate) fn graft(&mut self, plan: Plan) {
-        let (first_step, first_edge) = (self.plan.steps.len() as u32, self.plan.edges.len() as u32);
-        let moved = |edge: u32| if edge == NONE { NONE } else { edge + first_edge };
         let first = (0u32..).zip(&plan.steps).filter(|(_, step)| step.dependencies == 0);
-        let starts: Vec<StepId> = first.map(|(step, _)| first_step + step).collect();
-        self.plan.steps.extend(plan.steps.into_iter().map(|step| PlanStep {
-            first_edge: moved(step.first_edge),
-            last_edge: moved(step.last_edge),
-            ..step
-        }));
-        let edges = plan.edges.into_iter();
-        self.plan.edges.extend(
-            edges.map(|edge| StepEdge { to: edge.to + first_step, next: moved(edge.next) }),
-        );
-        if let Some(gate) = self.gate {
-            starts.into_iter().for_each(|step| self.edge(gate, step));
-        }
-        self.plan.reducer = plan.reducer.or(self.plan.reducer.take());
+        let starts: Vec<StepId> = first.map(|(step, _)| step).collect();
         self.plan.signature = plan.signature;
-        self.keep(plan.memory);
+        if let Some(reducer) = &plan.reducer {
+            self.reduce_with(reducer);
+        }
+        let first_step = self.plan.append(plan);
+        if let Some(gate) = self.gate {
+            starts.into_iter().for_each(|step| self.edge(gate, first_step + step));
+        }
     }
 
     /// Keeps memory that the steps use.
@@ -197,7 +249,7 @@ impl Builder {
                 pointer
             }
             None => {
-                self.failure.get_or_insert(PlanError::Memory { bytes });
+                self.exhausted(bytes);
                 std::ptr::dangling_mut()
             }
         }

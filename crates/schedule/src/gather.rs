@@ -1,5 +1,6 @@
 //! MPI_GATHER and MPI_GATHERV (6.5): a binomial tree for small blocks; direct sends to the root for
-//! large ones, and for blocks whose sizes only the root knows.
+//! large ones. Blocks whose sizes only the root knows go straight to it too, on several hosts as
+//! `hierarchy::varying` says.
 //!
 //! The tree uses ranks relative to the root, so that every subtree is an interval. Inner ranks
 //! carry the blocks of their subtree packed. The root receives straight into the user's buffer (in
@@ -52,7 +53,10 @@ pub fn gather(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
 /// Builds a plan for the "v" form, in which only the root knows all sizes.
 pub fn gatherv(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    linear(&mut builder, arguments);
+    match call.selection.choose(Collective::Gatherv, Size::of_team(call.team, 0)) {
+        Algorithm::Hierarchical => hierarchy::varying::gather(&mut builder, arguments),
+        _ => linear(&mut builder, arguments),
+    }
     builder.finish()
 }
 

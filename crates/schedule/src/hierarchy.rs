@@ -12,7 +12,9 @@
 pub(crate) mod blocks;
 pub(crate) mod movement;
 pub mod phases;
+mod records;
 pub(crate) mod reductions;
+pub(crate) mod varying;
 
 use crate::Team;
 use crate::tree::{Binomial, absolute, relative};
@@ -62,6 +64,17 @@ impl Hierarchy {
     /// True if this process leads its host.
     fn leads(&self) -> bool {
         self.leader() == self.team.rank
+    }
+
+    /// True if this process is the only rank of its host.
+    fn is_alone(&self) -> bool {
+        self.own_members().len() == 1
+    }
+
+    /// The leader of this process's host, as a rank of its host.
+    fn leader_on_host(&self) -> usize {
+        let members = self.own_members();
+        members.binary_search(&self.leader()).expect("the leader is on its host")
     }
 
     /// The ranks of this process's host that do not lead it.
@@ -124,11 +137,16 @@ impl Hierarchy {
         (parent.map(|node| leader(fast[node])).or(above), children)
     }
 
+    /// All ranks, host by host.
+    fn by_host(&self) -> Vec<usize> {
+        (0..self.hosts()).flat_map(|host| self.members(host)).copied().collect()
+    }
+
     /// The position of each rank among the ranks of all hosts, host by host.
     fn positions(&self) -> Vec<usize> {
         let mut positions = vec![0; self.team.size()];
-        let by_host = (0..self.hosts()).flat_map(|host| self.members(host));
-        by_host.enumerate().for_each(|(position, &rank)| positions[rank] = position);
+        let by_host = self.by_host().into_iter();
+        by_host.enumerate().for_each(|(position, rank)| positions[rank] = position);
         positions
     }
 }

@@ -4,6 +4,11 @@
 //! lists the steps that wait for it. All edges are in one vector, chained per step in creation
 //! order. Invariant: steps released by the same event start in the order of their numbers, so that
 //! messages of one pair with the same turn match in order.
+//!
+//! Where only other ranks know what this one must do, a plan contains an [`Expansion`]: it reads
+//! what they have sent, and adds the steps that follow from it.
+
+use std::fmt;
 
 use towpath_base::ids::{ContextId, PeerIndex};
 
@@ -71,8 +76,43 @@ pub enum StepAction {
         /// Number of elements.
         count: i64,
     },
+    /// Adds the steps of an expansion to the plan under way.
+    Expand {
+        /// Index of the expansion.
+        expansion: u32,
+    },
     /// No operation: lets many steps wait for many others with few edges.
     Join,
+}
+
+/// Steps that depend on the content of messages.
+pub struct Expansion {
+    /// The receives of these messages, into contiguous memory of the plan.
+    pub receives: Vec<StepId>,
+    /// Receives that are posted already, and that may get no message.
+    pub posted: Vec<StepId>,
+    /// Builds the steps from what the receives have got, in their order.
+    pub build: Box<ExpansionBuilder>,
+}
+
+/// See [`Expansion::build`].
+pub type ExpansionBuilder = dyn Fn(&[&[u8]]) -> Result<Expanded, PlanError>;
+
+impl fmt::Debug for Expansion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "expansion after the receives {:?}", self.receives)
+    }
+}
+
+/// What an expansion adds to a plan.
+#[derive(Debug)]
+pub struct Expanded {
+    /// The steps. They wait for none of the others, and none of the others for them.
+    pub plan: Plan,
+    /// Indices of the [posted receives](Expansion::posted) that get no message.
+    pub withdrawn: Vec<usize>,
+    /// True if a rank has sent more than this one expects.
+    pub is_truncated: bool,
 }
 
 /// A step and its edges in the graph.
@@ -110,16 +150,66 @@ pub struct Plan {
     pub steps: Vec<PlanStep>,
     /// The edges of all steps.
     pub edges: Vec<StepEdge>,
+    /// What [`StepAction::Expand`] adds.
+    pub expansions: Vec<Expansion>,
     /// The operation of its reductions, if it has any.
     pub reducer: Option<Reducer>,
     /// Memory for intermediate results.
     pub memory: Vec<Scratch>,
 }
 
+/// How long the parts of a plan are, see [`Plan::truncate`].
+#[derive(Clone, Copy, Debug)]
+pub struct PlanLength {
+    steps: usize,
+    edges: usize,
+    expansions: usize,
+    memory: usize,
+}
+
 impl Plan {
     /// Number of steps.
     pub fn length(&self) -> usize {
         self.steps.len()
+    }
+
+    /// Appends the steps of another plan, with their memory. Returns the number of the first one.
+    pub fn append(&mut self, plan: Plan) -> StepId {
+        let (first_step, first_edge) = (self.steps.len() as StepId, self.edges.len() as u32);
+        let first_expansion = self.expansions.len() as u32;
+        let moved = |edge: u32| if edge == NONE { NONE } else { edge + first_edge };
+        self.steps.extend(plan.steps.into_iter().map(|mut step| {
+            if let StepAction::Expand { expansion } = &mut step.action {
+                *expansion += first_expansion;
+            }
+            let (first_edge, last_edge) = (moved(step.first_edge), moved(step.last_edge));
+            PlanStep { first_edge, last_edge, ..step }
+        }));
+        let edges = plan.edges.into_iter();
+        self.edges.extend(
+            edges.map(|edge| StepEdge { to: edge.to + first_step, next: moved(edge.next) }),
+        );
+        self.expansions.extend(plan.expansions.into_iter().map(|mut expansion| {
+            let Expansion { receives, posted, .. } = &mut expansion;
+            receives.iter_mut().chain(posted).for_each(|step| *step += first_step);
+            expansion
+        }));
+        self.memory.extend(plan.memory);
+        first_step
+    }
+
+    /// The lengths of all parts.
+    pub fn length_of_all(&self) -> PlanLength {
+        let (steps, edges) = (self.steps.len(), self.edges.len());
+        PlanLength { steps, edges, expansions: self.expansions.len(), memory: self.memory.len() }
+    }
+
+    /// Removes what was [appended](Plan::append) when the plan had this length.
+    pub fn truncate(&mut self, length: PlanLength) {
+        self.steps.truncate(length.steps);
+        self.edges.truncate(length.edges);
+        self.expansions.truncate(length.expansions);
+        self.memory.truncate(length.memory);
     }
 
     /// Bytes of memory that the plan occupies: its steps, and their intermediate results.

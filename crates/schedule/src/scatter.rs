@@ -47,7 +47,10 @@ pub fn scatter(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
 /// Builds a plan for the "v" form, in which only the root knows all sizes.
 pub fn scatterv(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    linear(&mut builder, arguments);
+    match call.selection.choose(Collective::Scatterv, Size::of_team(call.team, 0)) {
+        Algorithm::Hierarchical => hierarchy::varying::scatter(&mut builder, arguments),
+        _ => linear(&mut builder, arguments),
+    }
     builder.finish()
 }
 

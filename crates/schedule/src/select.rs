@@ -22,6 +22,10 @@ pub enum Collective {
     Gather,
     /// MPI_Scatter; bytes of one block.
     Scatter,
+    /// MPI_Gatherv; only the root knows the bytes.
+    Gatherv,
+    /// MPI_Scatterv; only the root knows the bytes.
+    Scatterv,
     /// MPI_Allgather; bytes of all blocks.
     Allgather,
     /// MPI_Allgatherv; bytes of all blocks.
@@ -265,6 +269,10 @@ pub const TABLE: &[SelectionRow] = &[
     on_cores(Subscription::Full, hierarchical(Collective::Scatter, 64 << 10)),
     row(Collective::Scatter, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Scatter, Algorithm::Linear, ALL, ANY),
+    hierarchical(Collective::Gatherv, ANY),
+    row(Collective::Gatherv, Algorithm::Linear, ALL, ANY),
+    hierarchical(Collective::Scatterv, ANY),
+    row(Collective::Scatterv, Algorithm::Linear, ALL, ANY),
     board(Collective::Allgather, Subscription::Full, ALL, 256 << 10),
     board(Collective::Allgather, Subscription::Over, ALL, 8 << 20),
     hierarchical(Collective::Allgather, ANY),
@@ -282,6 +290,7 @@ pub const TABLE: &[SelectionRow] = &[
     row(Collective::Alltoall, Algorithm::Bruck, ALL, 256),
     row(Collective::Alltoall, Algorithm::Linear, ALL, 32 << 10),
     row(Collective::Alltoall, Algorithm::Pairwise, ALL, ANY),
+    hierarchical(Collective::Alltoallv, ANY),
     row(Collective::Alltoallv, Algorithm::Linear, 64, ANY),
     row(Collective::Alltoallv, Algorithm::Pairwise, ALL, ANY),
     // On a board, ranks fold what others have written there; messages copy it first. Milliseconds
@@ -343,6 +352,8 @@ pub const COLLECTIVES: &[(&str, Collective)] = &[
     ("bcast", Collective::Bcast),
     ("gather", Collective::Gather),
     ("scatter", Collective::Scatter),
+    ("gatherv", Collective::Gatherv),
+    ("scatterv", Collective::Scatterv),
     ("allgather", Collective::Allgather),
     ("allgatherv", Collective::Allgatherv),
     ("alltoall", Collective::Alltoall),

@@ -11,7 +11,7 @@ use crate::Operation;
 pub struct CallSignature(pub u32);
 
 /// Names by number. Number 0 is an unknown call, which differs from no other.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "another collective",
     "MPI_Barrier",
     "MPI_Bcast",
@@ -20,13 +20,14 @@ const NAMES: [&str; 15] = [
     "MPI_Scatter",
     "MPI_Scatterv",
     "MPI_Allgather or MPI_Allgatherv",
-    "MPI_Alltoall, MPI_Alltoallv or MPI_Alltoallw",
+    "MPI_Alltoall",
     "MPI_Reduce",
     "MPI_Allreduce",
     "MPI_Reduce_scatter or MPI_Reduce_scatter_block",
     "MPI_Scan",
     "MPI_Exscan",
     "a long MPI_Bcast, MPI_Reduce or MPI_Allreduce",
+    "MPI_Alltoallv or MPI_Alltoallw",
 ];
 
 /// The numbers of the collectives.
@@ -46,6 +47,7 @@ pub mod numbers {
     pub const SCAN: u32 = 12;
     pub const EXSCAN: u32 = 13;
     pub const LINKS: u32 = 14;
+    pub const ALLTOALLV: u32 = 15;
 }
 
 /// Bits of the number.
@@ -74,7 +76,10 @@ impl CallSignature {
             Operation::Scatter(scatter) => (numbers::SCATTER, Some(scatter.root)),
             Operation::Scatterv(scatter) => (numbers::SCATTERV, Some(scatter.root)),
             Operation::Allgather(_) => (numbers::ALLGATHER, None),
-            Operation::Alltoall(_) => (numbers::ALLTOALL, None),
+            Operation::Alltoall(alltoall) if alltoall.receive.is_equal() => {
+                (numbers::ALLTOALL, None)
+            }
+            Operation::Alltoall(_) => (numbers::ALLTOALLV, None),
             Operation::Reduce { root, .. } => (numbers::REDUCE, Some(*root)),
             Operation::Allreduce { .. } => (numbers::ALLREDUCE, None),
             Operation::ReduceScatter { .. } => (numbers::REDUCE_SCATTER, None),

@@ -267,6 +267,9 @@ impl<'a> Simulation<'a> {
         let rank = rank_step.rank;
         match &self.plans[rank].steps[rank_step.step as usize].action {
             StepAction::Join => self.at(now, Event::Done, rank_step),
+            StepAction::Expand { .. } => {
+                panic!("no data moves here, so nothing can follow from the content of messages")
+            }
             StepAction::Copy { from, .. } => {
                 let end = self.occupy(
                     now,

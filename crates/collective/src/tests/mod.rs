@@ -9,6 +9,7 @@ mod phased;
 mod reductions;
 mod running;
 mod store;
+mod varying;
 
 pub(super) use fake::{execute, team};
 pub(super) use store::{Matrix, Sample, Shape, Store};

@@ -113,43 +113,77 @@ fn gather_collects_in_the_order_of_ranks() {
     SHAPES.iter().for_each(|&shape| check_gather(shape));
 }
 
-fn check_gatherv(shape: Shape) {
+/// [`counts`], and for one number of ranks blocks that are about as long as those that leaders of
+/// hosts pass on.
+fn irregular_counts(size: usize) -> impl Iterator<Item = i64> {
+    counts(size).chain((size == 4).then_some(600))
+}
+
+/// Calls `check` with the ranks, the root, the lengths of the blocks and whether the root's own one
+/// is in place.
+fn with_irregular_blocks(shape: Shape, mut check: impl FnMut(usize, usize, &[i64], bool)) {
     for &size in ranks(shape) {
-        for root in roots(size) {
-            for &count in COUNTS {
+        for (root, in_place) in
+            roots(size).into_iter().flat_map(|root| [(root, false), (root, true)])
+        {
+            for count in irregular_counts(size) {
                 let counts: Vec<i64> = (0..size).map(|rank| irregular(rank, 0, count)).collect();
-                let (places, total) = reversed(&counts);
-                let mut own: Values =
-                    (0..size).map(|rank| Store::filled(shape, counts[rank], rank)).collect();
-                let mut all = Store::<i64>::new(shape, total);
-                let setting = Setting::default();
-                run(size, &setting, 3, |call| {
-                    let send = Some(own[call.team.rank].buffer(counts[call.team.rank]));
-                    let receive = (call.team.rank == root).then(|| all.varying(&counts, &places));
-                    gatherv(call, &Gather { root, send, receive }).unwrap()
-                });
-                let what = ("gatherv", size, root, count);
-                (0..size).for_each(|rank| {
-                    all.assert_values(places[rank], counts[rank], rank, 0, &what);
-                    assert!(all.is_untouched(places[rank] + counts[rank]));
-                });
-                let mut back: Values =
-                    (0..size).map(|rank| Store::new(shape, counts[rank])).collect();
-                run(size, &setting, 4, |call| {
-                    let receive = Some(back[call.team.rank].buffer(counts[call.team.rank]));
-                    let send = (call.team.rank == root).then(|| all.varying(&counts, &places));
-                    scatterv(call, &Scatter { root, send, receive }).unwrap()
-                });
-                (0..size)
-                    .for_each(|rank| back[rank].assert_values(0, counts[rank], rank, 0, &what));
+                check(size, root, &counts, in_place);
             }
         }
     }
 }
 
+fn check_gatherv(shape: Shape) {
+    for setting in settings(Collective::Gatherv) {
+        with_irregular_blocks(shape, |size, root, counts, in_place| {
+            let (places, total) = reversed(counts);
+            let mut own: Values =
+                (0..size).map(|rank| Store::filled(shape, counts[rank], rank)).collect();
+            let mut all = Store::<i64>::new(shape, total);
+            (0..counts[root]).for_each(|i| all.set(places[root] + i, i64::of(root, i)));
+            run(size, &setting, 3, |call| {
+                let rank = call.team.rank;
+                let send = (rank != root || !in_place).then(|| own[rank].buffer(counts[rank]));
+                let receive = (rank == root).then(|| all.varying(counts, &places));
+                gatherv(call, &Gather { root, send, receive }).unwrap()
+            });
+            let what = (&setting, size, root, counts, in_place);
+            (0..size).for_each(|rank| {
+                all.assert_values(places[rank], counts[rank], rank, 0, &what);
+                assert!(all.is_untouched(places[rank] + counts[rank]));
+            });
+        });
+    }
+}
+
+fn check_scatterv(shape: Shape) {
+    for setting in settings(Collective::Scatterv) {
+        with_irregular_blocks(shape, |size, root, counts, in_place| {
+            let (places, total) = reversed(counts);
+            let mut all = Store::<i64>::filled(shape, total, 9);
+            let mut own: Values = (0..size).map(|rank| Store::new(shape, counts[rank])).collect();
+            run(size, &setting, 4, |call| {
+                let rank = call.team.rank;
+                let receive = (rank != root || !in_place).then(|| own[rank].buffer(counts[rank]));
+                let send = (rank == root).then(|| all.varying(counts, &places));
+                scatterv(call, &Scatter { root, send, receive }).unwrap()
+            });
+            let what = (&setting, size, root, counts, in_place);
+            for rank in (0..size).filter(|&rank| rank != root || !in_place) {
+                own[rank].assert_values(0, counts[rank], 9, places[rank], &what);
+                assert!(own[rank].is_untouched(counts[rank]));
+            }
+        });
+    }
+}
+
 #[test]
 fn gatherv_and_scatterv_respect_displacements() {
-    SHAPES.iter().for_each(|&shape| check_gatherv(shape));
+    for &shape in SHAPES {
+        check_gatherv(shape);
+        check_scatterv(shape);
+    }
 }
 
 fn check_scatter(shape: Shape) {
@@ -305,7 +339,8 @@ fn alltoall_transposes() {
 fn check_alltoallv(shape: Shape) {
     for setting in settings(Collective::Alltoallv) {
         for (&size, mixed) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)]) {
-            for (count, in_place) in counts(size).flat_map(|count| [(count, false), (count, true)])
+            for (count, in_place) in
+                irregular_counts(size).flat_map(|count| [(count, false), (count, true)])
             {
                 // In place, both directions of a pair have the same count.
                 let pair = |a: usize, b: usize| {

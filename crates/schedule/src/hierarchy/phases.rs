@@ -123,17 +123,6 @@ fn scratch(bytes: i64) -> Result<Scratch, PlanError> {
 }
 
 impl Hierarchy {
-    /// True if this process is the only rank of its host.
-    fn is_alone(&self) -> bool {
-        self.own_members().len() == 1
-    }
-
-    /// The leader of this process's host, as a rank of its host.
-    fn leader_on_host(&self) -> usize {
-        let members = self.own_members();
-        members.binary_search(&self.leader()).expect("the leader is on its host")
-    }
-
     /// Phases with these steps among the leaders. A rank that is alone on its host has no others.
     fn phases(
         &self,

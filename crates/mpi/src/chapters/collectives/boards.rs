@@ -6,8 +6,8 @@
 
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
-use towpath_collective::board::{BoardLimits, BoardOffer, BoardOutcome, BoardState, Member, Need, WaitLoop};
-use towpath_collective::numbers::CallForm;
+use towpath_collective::board::{BoardLimits, BoardOffer, BoardOutcome, BoardState, Member, Need, WaitLoop, number_of};
+use towpath_collective::numbers::{CallForm, sequence};
 use towpath_collective::runs::CALLS_PER_POLL;
 use towpath_collective::select::Subscription;
 use towpath_collective::{CallSignature, Failure, Operation, Run, Selection, failure, perform_alone};
@@ -88,11 +88,14 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     })
 }
 
-/// Lets a call by messages compare itself with those on the board, if there is one.
+/// Lets a call by messages compare itself with those on the board, or on that of this host, if
+/// there is one.
 pub(super) fn attend(comm: &Comm, run: &mut Run) {
-    if let BoardState::Made(board) = &*comm.board.lock().unwrap() {
-        let number = comm.calls_by_messages(CallForm::Blocking) - 1 + board.calls();
-        run.compare_with(board.notices().clone(), number);
+    let form = CallForm::Blocking;
+    let before = comm.calls_by_messages(form) - 1;
+    match &*comm.board.lock().unwrap() {
+        BoardState::Made(board) => run.compare_with(board.notices().clone(), before + board.calls()),
+        _ => comm.queue(form).lock().unwrap().attend(run, number_of(sequence(form, before), 0)),
     }
 }
 
