@@ -10,7 +10,7 @@ use towpath_base::ids::{JobId, PeerIndex, ProcessId};
 use towpath_launch::client::{Job, Launcher};
 use towpath_launch::resources::{HostResources, JobResources};
 use towpath_launch::shown::ShownJob;
-use towpath_launch::topology::{JobTopology, described_rates};
+use towpath_launch::topology::{HostNetwork, JobTopology, NetworkTopology, described};
 
 use crate::error::{Error, Result};
 
@@ -78,24 +78,33 @@ impl Jobs {
         self.resources.ranks_per_core()
     }
 
-    /// Rate of the link of a host of this process's job in bytes per second, the same in all its
-    /// processes: as the topology file says, or else as the systems report; `None` if unknown.
-    pub fn link_rate(&self, host: u32) -> Option<u64> {
-        let reported = self.resources.rates.get(host as usize).copied();
+    /// What joins the hosts of this process's job, by number, the same in all its processes: as the
+    /// topology file says, or else as the systems report.
+    pub fn host_network(&self) -> HostNetwork {
+        let reported = &self.resources.rates;
         match &self.topology {
-            Some(topology) => Some(topology.link(host).or_reported(reported).rate.value),
-            None => reported,
+            Some(topology) => {
+                let names = topology.hosts().iter().map(|name| Some(&name[..]));
+                topology.description().network(names, reported)
+            }
+            None => {
+                let nameless = std::iter::repeat_n(None, self.last_host() as usize + 1);
+                NetworkTopology::default().network(nameless, reported)
+            }
         }
     }
 
-    /// Rates of the links of all hosts of this process's job as the text of a topology file has
-    /// them, and where it says nothing, as the systems report; `None` if the text has a mistake, or
-    /// the names of the hosts are not known. The same in all processes.
-    pub fn described_rates(&self, text: &str) -> Option<Vec<u64>> {
+    /// The same as the text of a topology file has it; `None` if the text has a mistake, or the
+    /// names of the hosts are not known.
+    pub fn described(&self, text: &str) -> Option<HostNetwork> {
         let names = self.topology.as_ref().map_or(&self.names[..], |topology| topology.hosts());
-        let last = self.entries[0].host_of_rank.iter().max().copied().unwrap_or(0);
-        let is_known = last == 0 || last < names.len() as u32;
-        described_rates(text, names, &self.resources.rates).filter(|_| is_known)
+        let is_known = self.last_host() == 0 || self.last_host() < names.len() as u32;
+        described(text, names, &self.resources.rates).filter(|_| is_known)
+    }
+
+    /// The highest number of a host of this process's job.
+    fn last_host(&self) -> u32 {
+        self.entries[0].host_of_rank.iter().max().copied().unwrap_or(0)
     }
 
     /// Learns the resources of all hosts in order, each with the number of its ranks, and shows

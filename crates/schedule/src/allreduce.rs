@@ -50,7 +50,7 @@ fn reduce_bcast(builder: &mut Builder, call: &Call, operand: &Operand, receive: 
 fn stripes(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let (rank, size) = (builder.rank(), builder.size());
     let placement = builder.team.placement.clone();
-    if size > DIRECT && !placement.has_slow_hosts() {
+    if size > DIRECT && !placement.has_leaves() {
         return stripes_and_allgather(builder, call, operand, receive);
     }
     let mut memory = fold::StripeMemory::default();

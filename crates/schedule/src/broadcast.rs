@@ -30,10 +30,10 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
     if builder.size() == 1 {
         return;
     }
-    let has_slow_hosts = builder.team.placement.has_slow_hosts();
+    let has_leaves = builder.team.placement.has_leaves();
     let Pipeline { tree, segment } = choose(call, &builder.team, data.bytes());
     match tree {
-        tree if has_slow_hosts || tree == Algorithm::Hierarchical => {
+        tree if has_leaves || tree == Algorithm::Hierarchical => {
             hierarchy::movement::bcast(builder, call, root, data);
         }
         Algorithm::Chain => {

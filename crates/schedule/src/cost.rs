@@ -6,6 +6,8 @@
 //! message of a sender starts at least g + (k - 1) G after this one. All times are in picoseconds,
 //! in integers, so that results are the same on every machine.
 
+use towpath_topology::{HostNetwork, NetworkLink};
+
 use crate::team::Placement;
 
 /// Picoseconds.
@@ -14,9 +16,6 @@ pub type Picoseconds = u64;
 /// A second.
 pub const SECOND: Picoseconds = 1_000_000_000_000;
 const NANOSECOND: Picoseconds = 1_000;
-
-/// Time per byte over a link about which nothing is known: that of 10 Gbit/s.
-pub const UNKNOWN_LINK: Picoseconds = 800;
 
 /// A message in shared memory: two ranks of one host take 0.2 us for it, and copy 10 GB/s.
 pub const SAME_HOST: LogGp = LogGp {
@@ -70,6 +69,29 @@ pub struct LinkCosts {
     pub links: Vec<LinkCost>,
     /// The links from each host outwards: its own, then the uplinks of the groups around it.
     pub outwards: Vec<Vec<usize>>,
+}
+
+impl From<NetworkLink> for LinkCost {
+    fn from(link: NetworkLink) -> LinkCost {
+        LinkCost {
+            gap_per_byte: SECOND / link.rate.max(1),
+            latency: link.latency.saturating_mul(NANOSECOND),
+            half_duplex: link.half_duplex,
+        }
+    }
+}
+
+impl From<&HostNetwork> for LinkCosts {
+    /// The links of the hosts by number, and then the uplinks of the groups.
+    fn from(network: &HostNetwork) -> LinkCosts {
+        let HostNetwork { hosts, uplinks } = network;
+        let links = hosts.iter().map(|host| host.link).chain(uplinks.iter().copied());
+        let outwards = hosts.iter().enumerate().map(|(number, host)| {
+            let around = host.groups.iter().rev().map(|&group| hosts.len() + group);
+            std::iter::once(number).chain(around).collect()
+        });
+        LinkCosts { links: links.map(LinkCost::from).collect(), outwards: outwards.collect() }
+    }
 }
 
 impl LinkCosts {

@@ -71,7 +71,7 @@ impl Hierarchy {
 
     /// The sub-team of the leaders, by host; `None` if this process does not lead.
     fn leader_team(&self) -> Option<Team> {
-        self.team.of(&self.leaders)
+        self.team.of_leaders(&self.leaders)
     }
 
     /// The parent of this process, and its children, in the tree of its host, whose root leads.
@@ -100,7 +100,7 @@ impl Hierarchy {
         let (hosts, first) = (self.hosts(), placement.host_of(root));
         let others = (0..hosts).map(|node| absolute(node, first, hosts));
         let (slow, fast): (Vec<usize>, Vec<usize>) =
-            others.partition(|&host| placement.is_slow(host));
+            others.partition(|&host| placement.is_leaf(host));
         let leaves: Vec<usize> = slow.into_iter().filter(|&host| host != first).collect();
         let leader = |host: usize| self.leaders[host];
         let Some(node) = fast.iter().position(|&host| host == self.host) else {
@@ -120,7 +120,7 @@ impl Hierarchy {
         };
         let own_leaves = leaves.iter().skip(node).step_by(fast.len());
         children.extend(own_leaves.map(|&host| leader(host)));
-        let above = placement.is_slow(first).then(|| leader(first));
+        let above = placement.is_leaf(first).then(|| leader(first));
         (parent.map(|node| leader(fast[node])).or(above), children)
     }
 

@@ -46,7 +46,7 @@ pub(crate) fn append(
 /// One rank folds: the root, or one whose link is not slow.
 fn linear(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
     let placement = builder.team.placement.clone();
-    let is_slow = placement.is_slow(placement.host_of(root));
+    let is_slow = placement.is_leaf(placement.host_of(root));
     let (rank, collector) = (builder.rank(), if is_slow { placement.relay() } else { root });
     let into = match result {
         Some(result) => result,

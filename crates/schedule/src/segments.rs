@@ -5,7 +5,7 @@
 //! next one moves on the level above. Short segments fill the levels sooner; but each segment costs
 //! every rank a message, and where ranks share a core, a turn on that core.
 
-use crate::cost::{self, Picoseconds};
+use crate::cost::{self, LinkCost, Picoseconds};
 use crate::select::Algorithm;
 use crate::team::Placement;
 
@@ -46,7 +46,7 @@ impl Costs {
             hosts: placement.hosts() as u64,
             followers: placement.most_members().saturating_sub(1) as u64,
             ranks_per_core: placement.ranks_per_core() as u64,
-            gap_per_byte: placement.gap_per_byte(),
+            gap_per_byte: slowest(placement),
         }
     }
 
@@ -95,6 +95,12 @@ impl Costs {
     }
 }
 
+/// Time per byte over the slowest link of a host.
+fn slowest(placement: &Placement) -> Picoseconds {
+    let gaps = placement.network().hosts.iter().map(|host| LinkCost::from(host.link).gap_per_byte);
+    gaps.max().unwrap_or(0)
+}
+
 fn ceiling_log(number: u64) -> u64 {
     u64::from(number.next_power_of_two().ilog2())
 }
@@ -118,7 +124,7 @@ pub(crate) fn pipeline(placement: &Placement, bytes: i64, tree: Option<Algorithm
     // Where ranks share cores, the many messages of a scatter do not pay; and it would send more
     // over a slow link than the data once.
     let may_scatter = costs.followers == 0 && costs.ranks_per_core == 1;
-    let scatters = tree.is_none() && may_scatter && !placement.has_slow_hosts();
+    let scatters = tree.is_none() && may_scatter && !placement.has_leaves();
     let scatter = Pipeline { tree: Algorithm::ScatterAllgather, segment: bytes };
     let all = segmented.chain(scatters.then_some(scatter));
     all.min_by_key(|&one| costs.time(one, bytes)).expect("there is a whole segment")

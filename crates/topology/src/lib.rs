@@ -18,12 +18,14 @@ mod error;
 mod figures;
 mod links;
 pub mod names;
+mod network;
 mod table;
 mod units;
 
 pub use error::{Error, Result};
 pub use figures::{Figure, FigureOrigin};
 pub use links::{HostLink, HostPath, Uplink};
+pub use network::{HostNetwork, NetworkHost, NetworkLink};
 pub use units::{readable_latency, readable_rate};
 
 use assembly::{Assembly, GroupFacts, HostFacts};

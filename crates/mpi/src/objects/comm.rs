@@ -11,6 +11,7 @@ use towpath_collective::board::{BoardQueue, BoardState};
 use towpath_collective::neighborhood::Neighbors;
 use towpath_collective::numbers::{self, CallForm};
 use towpath_collective::{KeptCalls, Placement, Selection, Team};
+use towpath_network::HostNetwork;
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use towpath_neutral::error::{Result, fail};
@@ -191,11 +192,10 @@ impl Comm {
         self.is_unused() && self.selection.set(selection).is_ok()
     }
 
-    /// Sets the rates of the links of the job's hosts for the collectives of this communicator.
-    /// False where [`Comm::select`] is, and on an intercommunicator.
-    pub(crate) fn describe(&self, rates: &[u64]) -> bool {
-        let rate = |peer| rates.get(process::host_of(peer) as usize).copied().unwrap_or(0);
-        let placement = Arc::new(self.group.placement_by(rate));
+    /// Sets what joins the job's hosts for the collectives of this communicator. False where
+    /// [`Comm::select`] is, and on an intercommunicator.
+    pub(crate) fn describe(&self, network: HostNetwork) -> bool {
+        let placement = Arc::new(self.group.placement_on(|| network));
         !self.is_inter() && self.is_unused() && self.described.set(placement).is_ok()
     }
 

@@ -54,7 +54,7 @@ pub(crate) fn bcast(builder: &mut Builder, call: &Call, root: usize, data: &Buff
     let Pipeline { tree, segment } = broadcast::between_hosts(call, placement, data.bytes());
     if hierarchy.leads() {
         // Behind a slow link at the root, the others have time to send several copies.
-        let is_chain = tree == Algorithm::Chain && !placement.is_slow(placement.host_of(root));
+        let is_chain = tree == Algorithm::Chain && !placement.is_leaf(placement.host_of(root));
         (parent, children) = hierarchy.between_hosts(root, is_chain);
     }
     let (above, below) = hierarchy.in_host_tree();
