@@ -10,9 +10,12 @@
 //! collective operation performance").
 
 pub(crate) mod blocks;
+pub(crate) mod host_tree;
 pub(crate) mod movement;
 pub mod phases;
 pub(crate) mod reductions;
+
+use host_tree::{HostTree, HostTreeShape};
 
 use crate::Team;
 use crate::tree::{Binomial, absolute, relative};
@@ -92,36 +95,14 @@ impl Hierarchy {
         (tree.parent.map(rank), children)
     }
 
-    /// The parent of this process, which leads its host, and its children, in a tree or chain of
-    /// the leaders. Hosts behind slow links are leaves; if the root's is one, it sends to one other
-    /// leader only.
-    fn between_hosts(&self, root: usize, is_chain: bool) -> (Option<usize>, Vec<usize>) {
+    /// The parent of this process, which leads its host, and its children, in a tree of the
+    /// leaders.
+    fn between_hosts(&self, root: usize, shape: HostTreeShape) -> (Option<usize>, Vec<usize>) {
         let placement = &self.team.placement;
-        let (hosts, first) = (self.hosts(), placement.host_of(root));
-        let others = (0..hosts).map(|node| absolute(node, first, hosts));
-        let (slow, fast): (Vec<usize>, Vec<usize>) =
-            others.partition(|&host| placement.is_leaf(host));
-        let leaves: Vec<usize> = slow.into_iter().filter(|&host| host != first).collect();
+        let tree = HostTree::new(placement, placement.host_of(root), shape);
+        let (parent, children) = tree.around(self.host);
         let leader = |host: usize| self.leaders[host];
-        let Some(node) = fast.iter().position(|&host| host == self.host) else {
-            let leaf = leaves.iter().position(|&host| host == self.host);
-            return match leaf {
-                Some(leaf) => (Some(leader(fast[leaf % fast.len()])), Vec::new()),
-                None => (None, vec![leader(fast[0])]),
-            };
-        };
-        let (parent, mut children) = if is_chain {
-            let below = fast.get(node + 1).map(|&host| leader(host));
-            (node.checked_sub(1), below.into_iter().collect())
-        } else {
-            let tree = Binomial::new(node, fast.len());
-            let children = tree.children.iter().rev().map(|&(node, _)| leader(fast[node]));
-            (tree.parent, children.collect::<Vec<usize>>())
-        };
-        let own_leaves = leaves.iter().skip(node).step_by(fast.len());
-        children.extend(own_leaves.map(|&host| leader(host)));
-        let above = placement.is_leaf(first).then(|| leader(first));
-        (parent.map(|node| leader(fast[node])).or(above), children)
+        (parent.map(leader), children.into_iter().map(leader).collect())
     }
 
     /// The position of each rank among the ranks of all hosts, host by host.

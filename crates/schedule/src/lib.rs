@@ -46,7 +46,10 @@ pub mod select;
 mod signature;
 pub mod simulation;
 mod team;
+#[cfg(test)]
+mod testing;
 mod tree;
+mod tree_costs;
 
 pub use buffers::{Blocks, Buffer, Element};
 pub use host_copies::HostCopies;

@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_topology::{DEFAULT_RATE, HostNetwork, NetworkHost};
 
+use crate::hierarchy::host_tree::HostTreeShape;
 use crate::operand::even_parts;
+use crate::tree_costs::TreeCosts;
 
 /// Which members of a team share a host, and what joins the hosts. Hosts are numbered in the order
 /// of their lowest ranks.
@@ -29,6 +31,8 @@ pub struct Placement {
     among_leaders: OnceLock<Arc<Placement>>,
     /// Where each rank has a host, the innermost groups in the place of hosts.
     grouped: OnceLock<Option<Arc<Placement>>>,
+    /// What trees of the hosts cost, by shape.
+    tree_costs: [OnceLock<TreeCosts>; 3],
 }
 
 impl Placement {
@@ -45,6 +49,7 @@ impl Placement {
             ranks_per_core: 1,
             among_leaders: OnceLock::new(),
             grouped: OnceLock::new(),
+            tree_costs: Default::default(),
         };
         // Most ranks are on the same host as the one before.
         let mut last = None;
@@ -91,6 +96,7 @@ impl Placement {
             leaves: leaves.into(),
             among_leaders: OnceLock::new(),
             grouped: OnceLock::new(),
+            tree_costs: Default::default(),
             ..self
         }
     }
@@ -127,6 +133,11 @@ impl Placement {
         !self.network.uplinks.is_empty()
     }
 
+    /// What a tree of the hosts costs.
+    pub(crate) fn tree_costs(&self, shape: HostTreeShape) -> &TreeCosts {
+        self.tree_costs[shape as usize].get_or_init(|| TreeCosts::of(self, shape))
+    }
+
     /// The lowest rank whose host is not a leaf.
     pub fn relay(&self) -> usize {
         let passes_on = |&rank: &usize| !self.leaves[self.hosts[rank]];
@@ -158,6 +169,7 @@ impl Placement {
                 identities: self.identities.clone(),
                 among_leaders: OnceLock::new(),
                 grouped: OnceLock::new(),
+                tree_costs: Default::default(),
                 ..self.clone()
             })
         })

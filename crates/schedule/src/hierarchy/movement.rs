@@ -1,6 +1,7 @@
 //! Hierarchical data movement: barrier, broadcast, gather, scatter, allgather, alltoall.
 
 use super::Hierarchy;
+use super::host_tree::HostTreeShape;
 use crate::allgather::{self, Allgather};
 use crate::broadcast;
 use crate::buffers::{Blocks, Buffer, Element, Piece};
@@ -8,7 +9,6 @@ use crate::builder::Builder;
 use crate::gather::Gather;
 use crate::scatter::Scatter;
 use crate::segments::Pipeline;
-use crate::select::Algorithm;
 use crate::{Call, Team, barrier};
 
 /// A leader sends the blocks of its host as soon as it has this many bytes, so that the link
@@ -51,11 +51,13 @@ pub(crate) fn bcast(builder: &mut Builder, call: &Call, root: usize, data: &Buff
     let hierarchy = Hierarchy::new(&builder.team, Some(root));
     let (mut parent, mut children) = (None, Vec::new());
     let placement = &hierarchy.team.placement;
-    let Pipeline { tree, segment } = broadcast::between_hosts(call, placement, data.bytes());
+    let Pipeline { mut shape, segment } = broadcast::between_hosts(call, placement, data.bytes());
     if hierarchy.leads() {
         // Behind a slow link at the root, the others have time to send several copies.
-        let is_chain = tree == Algorithm::Chain && !placement.is_leaf(placement.host_of(root));
-        (parent, children) = hierarchy.between_hosts(root, is_chain);
+        if placement.is_leaf(placement.host_of(root)) && !placement.has_groups() {
+            shape = HostTreeShape::Binomial;
+        }
+        (parent, children) = hierarchy.between_hosts(root, shape);
     }
     let (above, below) = hierarchy.in_host_tree();
     children.extend(below);
