@@ -10,7 +10,7 @@ use crate::builder::Builder;
 use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
-use crate::{Call, broadcast, fold, hierarchy};
+use crate::{Call, Team, broadcast, fold, group_costs, hierarchy};
 
 /// Up to this many ranks send their stripe to all others directly, without waiting for each other.
 const DIRECT: usize = 16;
@@ -25,6 +25,11 @@ pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Pla
 /// Appends the steps of an allreduce to a plan.
 pub(crate) fn append(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let size = Size::of_reduction(&builder.team, operand);
+    let forced = call.selection.forced(Collective::Allreduce, size);
+    if forced.is_none() && folds_by_groups(&builder.team, operand, true) {
+        by_groups(builder, call, operand, receive);
+        return builder.phase();
+    }
     match call.selection.choose(Collective::Allreduce, size) {
         Algorithm::Hierarchical => {
             hierarchy::reductions::allreduce(builder, call, operand, receive);
@@ -37,6 +42,24 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, operand: &Operand, rece
         _ => stripes(builder, call, operand, receive),
     }
     builder.phase();
+}
+
+/// True if vectors are folded group by group. The ranks have a host each then.
+pub(crate) fn folds_by_groups(team: &Team, operand: &Operand, to_all: bool) -> bool {
+    let placement = &team.placement;
+    placement.has_groups()
+        && !placement.has_levels()
+        && operand.reducer.is_commutative()
+        && group_costs::folds_by_groups(placement, operand.bytes(), to_all)
+}
+
+/// The rank that has the result of the last group broadcasts it.
+fn by_groups(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
+    let folding = fold::GroupFold::new(&builder.team.placement, None);
+    folding.append(builder, operand, receive);
+    builder.phase();
+    let data = Buffer { pointer: receive, count: operand.count, element: operand.element.clone() };
+    broadcast::append(builder, call, folding.last(), &data);
 }
 
 fn reduce_bcast(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {

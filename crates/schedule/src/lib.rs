@@ -28,6 +28,7 @@ mod builder;
 pub mod cost;
 mod fold;
 pub mod gather;
+mod group_costs;
 pub mod hierarchy;
 mod host_copies;
 pub mod inter;

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_topology::{DEFAULT_RATE, HostNetwork, NetworkHost};
 
+use crate::group_costs::GroupCosts;
 use crate::hierarchy::host_tree::HostTreeShape;
 use crate::operand::even_parts;
 use crate::tree_costs::TreeCosts;
@@ -33,6 +34,7 @@ pub struct Placement {
     grouped: OnceLock<Option<Arc<Placement>>>,
     /// What trees of the hosts cost, by shape.
     tree_costs: [OnceLock<TreeCosts>; 3],
+    group_costs: OnceLock<GroupCosts>,
 }
 
 impl Placement {
@@ -50,6 +52,7 @@ impl Placement {
             among_leaders: OnceLock::new(),
             grouped: OnceLock::new(),
             tree_costs: Default::default(),
+            group_costs: OnceLock::new(),
         };
         // Most ranks are on the same host as the one before.
         let mut last = None;
@@ -97,6 +100,7 @@ impl Placement {
             among_leaders: OnceLock::new(),
             grouped: OnceLock::new(),
             tree_costs: Default::default(),
+            group_costs: OnceLock::new(),
             ..self
         }
     }
@@ -138,6 +142,11 @@ impl Placement {
         self.tree_costs[shape as usize].get_or_init(|| TreeCosts::of(self, shape))
     }
 
+    /// What ways through the groups of hosts cost.
+    pub(crate) fn group_costs(&self) -> &GroupCosts {
+        self.group_costs.get_or_init(|| GroupCosts::of(self))
+    }
+
     /// The lowest rank whose host is not a leaf.
     pub fn relay(&self) -> usize {
         let passes_on = |&rank: &usize| !self.leaves[self.hosts[rank]];
@@ -170,6 +179,7 @@ impl Placement {
                 among_leaders: OnceLock::new(),
                 grouped: OnceLock::new(),
                 tree_costs: Default::default(),
+                group_costs: OnceLock::new(),
                 ..self.clone()
             })
         })

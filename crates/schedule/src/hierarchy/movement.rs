@@ -25,7 +25,8 @@ const LARGEST_ALLTOALL: i64 = 32 << 20;
 const UP: usize = 0;
 const DOWN: usize = 1;
 
-/// Every leader waits for the ranks of its host, then for all other leaders.
+/// Every leader waits for the ranks of its host, then for all other leaders. The hosts may be
+/// groups of hosts.
 pub(crate) fn barrier(builder: &mut Builder) {
     let hierarchy = Hierarchy::new(&builder.team, None);
     let (parent, children) = hierarchy.in_host_tree();
@@ -38,7 +39,7 @@ pub(crate) fn barrier(builder: &mut Builder) {
         builder.await_signal(hierarchy.team.peers[parent], DOWN);
     }
     if let Some(leaders) = hierarchy.leader_team() {
-        builder.within(&leaders, barrier::dissemination);
+        builder.within(&leaders, barrier::append);
     }
     builder.phase();
     for child in children {
