@@ -6,7 +6,7 @@ use std::sync::Arc;
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_schedule::cost::{BETWEEN_HOSTS, CostModel, LinkCosts, SAME_HOST};
 use towpath_schedule::{Placement, Team};
-use towpath_topology::{LONGEST, NetworkTopology};
+use towpath_topology::{HostNetwork, LONGEST, NetworkTopology};
 
 use crate::arguments::Request;
 
@@ -17,6 +17,9 @@ const EAGER: u64 = 64 << 10;
 pub(crate) struct Cluster {
     /// The hosts, by number in the placement.
     pub(crate) names: Vec<String>,
+    /// The groups that hosts are in, in the order of their uplinks, which are behind the links of
+    /// the hosts.
+    pub(crate) groups: Vec<String>,
     pub(crate) costs: CostModel,
     peers: Arc<[PeerIndex]>,
     placement: Arc<Placement>,
@@ -34,6 +37,7 @@ impl Cluster {
         let others = others.filter(|name| topology.hosts().all(|known| known != name.as_str()));
         let names: Vec<String> = known.chain(others).take(request.ranks.len()).collect();
         let network = topology.network(names.iter().map(|name| Some(&name[..])), &[]);
+        let groups = groups(&topology, &names, &network);
         let placement = Placement::new(hosts.iter().map(|&host| host as u32));
         let placement = placement.on_network(&network);
         let peers = (0..hosts.len() as u32).map(PeerIndex).collect();
@@ -45,7 +49,7 @@ impl Cluster {
             copy_per_byte: 100,
             reduce_per_element: 500,
         };
-        Ok(Cluster { names, costs, peers, placement: placement.into() })
+        Ok(Cluster { names, groups, costs, peers, placement: placement.into() })
     }
 
     /// All ranks, as one of them sees them.
@@ -54,9 +58,26 @@ impl Cluster {
         Team { context, rank, peers: self.peers.clone(), placement: self.placement.clone() }
     }
 
+    /// True if no group contains one of these hosts and not the other.
+    pub(crate) fn same_group(&self, one: usize, other: usize) -> bool {
+        let links = self.costs.links.as_ref();
+        links.is_none_or(|links| links.outwards[one][1..] == links.outwards[other][1..])
+    }
+
     pub(crate) fn placement(&self) -> &Placement {
         &self.placement
     }
+}
+
+/// The names of the groups, by the number of their uplink in `network`.
+fn groups(topology: &NetworkTopology, names: &[String], network: &HostNetwork) -> Vec<String> {
+    let mut groups = vec![String::new(); network.uplinks.len()];
+    for (name, host) in names.iter().zip(&network.hosts) {
+        for (&uplink, group) in host.groups.iter().rev().zip(topology.around(name)) {
+            groups[uplink] = topology.group_name(group).to_owned();
+        }
+    }
+    groups
 }
 
 fn read(path: &Path) -> Result<NetworkTopology, String> {
