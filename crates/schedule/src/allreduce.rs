@@ -13,7 +13,7 @@ use crate::select::{Algorithm, Collective, Size};
 use crate::{Call, Team, broadcast, fold, group_costs, hierarchy};
 
 /// Up to this many ranks send their stripe to all others directly, without waiting for each other.
-const DIRECT: usize = 16;
+pub(crate) const DIRECT: usize = 16;
 
 /// Builds a plan that combines the vectors of all ranks in `receive` on every rank.
 pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {

@@ -4,8 +4,10 @@
 //! The times are sums of what messages cost in a row and what the busiest link carries. They need
 //! not be right, but all ranks get the same.
 
+use crate::allreduce::DIRECT;
 use crate::cost::{BETWEEN_HOSTS, LinkCost, Picoseconds};
-use crate::hierarchy::host_tree::HostTreeShape;
+use crate::fold::SEGMENT;
+use crate::segments;
 use crate::team::Placement;
 
 /// Figures of the hosts and groups of a placement.
@@ -143,6 +145,9 @@ pub(crate) enum AllgatherWay {
     Ring,
 }
 
+/// Up to this many bytes the table has algorithms of few rounds.
+const SHORT_ALLGATHER: u64 = 64 << 10;
+
 /// How an allgather of `bytes` bytes in all blocks together goes.
 pub(crate) fn way_of_allgather(placement: &Placement, bytes: i64) -> AllgatherWay {
     let Some((groups, most)) = GroupCosts::grouped(placement) else { return AllgatherWay::Table };
@@ -153,16 +158,21 @@ pub(crate) fn way_of_allgather(placement: &Placement, bytes: i64) -> AllgatherWa
     let table = costs
         .rounds(ceiling_log(costs.hosts))
         .saturating_add(on_host.max(bytes.saturating_mul(costs.crossing(|hosts| (hosts, hosts)))));
-    let ring = costs.rounds(costs.hosts - 1).saturating_add(on_host.max(once));
+    // A block passes all hosts, and most of the way inside groups.
+    let hop = costs.near.saturating_add(MESSAGE);
+    let ring = costs
+        .hosts
+        .saturating_mul(hop)
+        .saturating_add(costs.rounds(groups))
+        .saturating_add(on_host.max(once));
     let through = (2 * costs.inside(most))
         .saturating_add(costs.rounds(ceiling_log(groups)))
         .saturating_add(on_host.saturating_mul(most).saturating_add(once));
-    let ways = [
-        (table, AllgatherWay::Table),
-        (through, AllgatherWay::ByGroups),
-        (ring, AllgatherWay::Ring),
-    ];
-    ways.into_iter().min_by_key(|way| way.0).map_or(AllgatherWay::Table, |way| way.1)
+    // The table has a ring for longer data, but one in the order of ranks.
+    let short = (bytes <= SHORT_ALLGATHER).then_some((table, AllgatherWay::Table));
+    let ways = [(through, AllgatherWay::ByGroups), (ring, AllgatherWay::Ring)];
+    let all = short.into_iter().chain(ways);
+    all.min_by_key(|way| way.0).map_or(AllgatherWay::Table, |way| way.1)
 }
 
 /// True if blocks of `bytes` bytes go to the root, or from it, by one host of each group. That
@@ -186,29 +196,30 @@ pub(crate) fn folds_by_groups(placement: &Placement, bytes: i64, to_all: bool) -
     let (bytes, hosts, sections) = (bytes as u64, costs.hosts, costs.sections.len() as u64);
     let ends = costs.sections.iter().skip(1).copied().chain([hosts as usize]);
     let most = costs.sections.iter().zip(ends).map(|(first, end)| (end - first) as u64).max();
+    let most = most.unwrap_or(1);
     let transfer = |gap: Picoseconds| bytes.saturating_mul(gap);
-    let (mut way, mut spread) = (0, 0);
-    if to_all {
-        let tree = placement.tree_costs(HostTreeShape::GroupChain);
-        way = tree.way.latency.saturating_add(tree.way.work);
-        spread = tree.gap_per_byte;
-    }
-    let folding = (costs.gap * (most.unwrap_or(1) + 1)).max(costs.crossing(|_| (1, 1)));
+    let result = if to_all { segments::time(placement, bytes as i64) } else { 0 };
+    let crossing = costs.crossing(|_| (1, 1));
+    // The first segment passes one group after another.
+    let filling = (crossing.max(costs.gap) * (sections - 2)).saturating_add(costs.gap * most);
     let chain = costs
         .rounds(sections)
-        .saturating_add(way)
-        .saturating_add(transfer(folding.saturating_add(spread)));
+        .saturating_add(bytes.min(SEGMENT as u64).saturating_mul(filling))
+        .saturating_add(transfer((costs.gap * (most + 1)).max(crossing)))
+        .saturating_add(result);
     let at_one = (costs.gap * (hosts - 1)).max(costs.crossing(|own| (own, hosts - own)));
     let star = costs
         .rounds(1)
         .saturating_add((hosts - 1) * MESSAGE)
-        .saturating_add(way)
-        .saturating_add(transfer(at_one.saturating_add(spread)));
-    // Each host sends all but its own stripe, and then its stripe of the result.
-    let shares = |own: u64| (own * (hosts - own)).div_ceil(hosts);
+        .saturating_add(transfer(at_one))
+        .saturating_add(result);
+    // Each host sends all but its own stripe, and then its stripe of the result: to all hosts, if
+    // they are few, else to the next one of a ring.
+    let is_direct = to_all && (hosts <= DIRECT as u64 || placement.has_leaves());
     let striped = (2 * costs.gap).max(costs.crossing(|own| {
-        let (out, into) = (shares(own), shares(own));
-        if to_all { (2 * out, 2 * into) } else { (out + 1, into + 1) }
+        let share = (own * (hosts - own)).div_ceil(hosts);
+        let all = if is_direct { 2 * share } else { share + 1 };
+        (all, all)
     }));
     let stripes =
         costs.rounds(2).saturating_add(2 * (hosts - 1) * MESSAGE).saturating_add(transfer(striped));

@@ -15,7 +15,7 @@ pub(crate) mod movement;
 pub mod phases;
 pub(crate) mod reductions;
 
-use host_tree::{HostTree, HostTreeShape};
+use host_tree::HostTreeShape;
 
 use crate::Team;
 use crate::tree::{Binomial, absolute, relative};
@@ -99,7 +99,7 @@ impl Hierarchy {
     /// leaders.
     fn between_hosts(&self, root: usize, shape: HostTreeShape) -> (Option<usize>, Vec<usize>) {
         let placement = &self.team.placement;
-        let tree = HostTree::new(placement, placement.host_of(root), shape);
+        let tree = placement.tree(placement.host_of(root), shape);
         let (parent, children) = tree.around(self.host);
         let leader = |host: usize| self.leaders[host];
         (parent.map(leader), children.into_iter().map(leader).collect())

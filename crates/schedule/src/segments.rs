@@ -9,7 +9,7 @@ use crate::cost::{self, Picoseconds};
 use crate::hierarchy::host_tree::HostTreeShape;
 use crate::select::Algorithm;
 use crate::team::Placement;
-use crate::tree_costs::{self, TreeCosts};
+use crate::tree_costs::{TreeCosts, WayCosts};
 
 /// Least length of a segment in bytes, except for the last. Shorter ones do not even pay where
 /// links are slow and each rank has a core. A message of this length does not wait for its
@@ -95,23 +95,16 @@ impl Costs<'_> {
     /// The time of a broadcast by which each rank gets a part of the data, and then the parts pass
     /// around a ring. Each rank has a host.
     fn time_of_scatter(&self, bytes: i64) -> Picoseconds {
-        let network = self.placement.network();
         let hosts = self.placement.hosts() as u64;
-        let paths = || {
-            (0..network.hosts.len())
-                .map(|host| tree_costs::path(network, host, (host + 1) % network.hosts.len()))
-        };
-        let gap = paths().map(|path| path.gap_per_byte << u32::from(path.half_duplex)).max();
-        let latency = paths().map(|path| path.latency).max().unwrap_or(0);
-        let work = (0..network.hosts.len()).map(|host| tree_costs::work(network, host)).max();
+        let WayCosts { gap_per_byte, latency, work, .. } = *self.placement.ring_costs();
         let part = bytes / hosts as i64;
-        let message = (2 * RENDEZVOUS * work.unwrap_or(0))
+        let message = (2 * RENDEZVOUS * work)
             .saturating_add(self.turns())
             .saturating_add(latencies(part).saturating_mul(latency));
         let messages =
             (u64::from(hosts.next_power_of_two().ilog2()) + hosts - 1).saturating_mul(message);
         let all_but_own = bytes as u64 - bytes as u64 / hosts;
-        messages.saturating_add(gap.unwrap_or(0).saturating_mul(2 * all_but_own))
+        messages.saturating_add(gap_per_byte.saturating_mul(2 * all_but_own))
     }
 }
 
@@ -138,6 +131,11 @@ fn best(placement: &Placement, bytes: i64, forced: Option<Algorithm>) -> (Picose
         .flat_map(|segment| shapes.iter().map(move |&shape| Pipeline { shape, segment }));
     let timed = all.map(|one| (costs.time(one, bytes), one));
     timed.min_by_key(|one| one.0).expect("there is a whole segment")
+}
+
+/// The predicted time of a broadcast among hosts by a tree.
+pub(crate) fn time(placement: &Placement, bytes: i64) -> Picoseconds {
+    best(placement, bytes.max(1), None).0
 }
 
 /// How to broadcast `bytes` bytes among hosts, by this tree if one is given.

@@ -7,9 +7,9 @@ use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_topology::{DEFAULT_RATE, HostNetwork, NetworkHost};
 
 use crate::group_costs::GroupCosts;
-use crate::hierarchy::host_tree::HostTreeShape;
+use crate::hierarchy::host_tree::{HostTree, HostTreeShape};
 use crate::operand::even_parts;
-use crate::tree_costs::TreeCosts;
+use crate::tree_costs::{TreeCosts, WayCosts};
 
 /// Which members of a team share a host, and what joins the hosts. Hosts are numbered in the order
 /// of their lowest ranks.
@@ -34,6 +34,9 @@ pub struct Placement {
     grouped: OnceLock<Option<Arc<Placement>>>,
     /// What trees of the hosts cost, by shape.
     tree_costs: [OnceLock<TreeCosts>; 3],
+    /// The trees whose root is the lowest host that is no leaf, by shape.
+    trees: [OnceLock<Arc<HostTree>>; 3],
+    ring_costs: OnceLock<WayCosts>,
     group_costs: OnceLock<GroupCosts>,
 }
 
@@ -52,6 +55,8 @@ impl Placement {
             among_leaders: OnceLock::new(),
             grouped: OnceLock::new(),
             tree_costs: Default::default(),
+            trees: Default::default(),
+            ring_costs: OnceLock::new(),
             group_costs: OnceLock::new(),
         };
         // Most ranks are on the same host as the one before.
@@ -100,6 +105,8 @@ impl Placement {
             among_leaders: OnceLock::new(),
             grouped: OnceLock::new(),
             tree_costs: Default::default(),
+            trees: Default::default(),
+            ring_costs: OnceLock::new(),
             group_costs: OnceLock::new(),
             ..self
         }
@@ -142,6 +149,25 @@ impl Placement {
         self.tree_costs[shape as usize].get_or_init(|| TreeCosts::of(self, shape))
     }
 
+    /// The tree by which data of a host reaches all hosts.
+    pub(crate) fn tree(&self, root: usize, shape: HostTreeShape) -> Arc<HostTree> {
+        let build = || Arc::new(HostTree::new(self, root, shape));
+        if root == self.relay_host() {
+            return self.trees[shape as usize].get_or_init(build).clone();
+        }
+        build()
+    }
+
+    /// The lowest host that is no leaf.
+    pub(crate) fn relay_host(&self) -> usize {
+        self.leaves.iter().position(|&is_leaf| !is_leaf).unwrap_or(0)
+    }
+
+    /// What a message between hosts costs at most that are neighbours in the order of ranks.
+    pub(crate) fn ring_costs(&self) -> &WayCosts {
+        self.ring_costs.get_or_init(|| WayCosts::around(&self.network))
+    }
+
     /// What ways through the groups of hosts cost.
     pub(crate) fn group_costs(&self) -> &GroupCosts {
         self.group_costs.get_or_init(|| GroupCosts::of(self))
@@ -179,6 +205,8 @@ impl Placement {
                 among_leaders: OnceLock::new(),
                 grouped: OnceLock::new(),
                 tree_costs: Default::default(),
+                trees: Default::default(),
+                ring_costs: OnceLock::new(),
                 group_costs: OnceLock::new(),
                 ..self.clone()
             })

@@ -4,7 +4,7 @@
 use towpath_topology::{HostNetwork, NetworkLink};
 
 use crate::cost::{BETWEEN_HOSTS, LinkCost, Picoseconds};
-use crate::hierarchy::host_tree::{HostTree, HostTreeShape};
+use crate::hierarchy::host_tree::HostTreeShape;
 use crate::team::Placement;
 
 /// The costs of one tree, whose root is the lowest host that is no leaf.
@@ -36,6 +36,22 @@ pub(crate) struct WayCosts {
 }
 
 impl WayCosts {
+    /// The most that a message costs between hosts whose numbers follow each other, or between the
+    /// last one and the first.
+    pub(crate) fn around(network: &HostNetwork) -> WayCosts {
+        let hosts = network.hosts.len();
+        let mut most = WayCosts { messages: 1, ..WayCosts::default() };
+        let differing = if are_equal(network) { 1 } else { hosts };
+        for host in 0..differing {
+            let path = path(network, host, (host + 1) % hosts);
+            let gap = path.gap_per_byte.saturating_mul(1 + u64::from(path.half_duplex));
+            most.gap_per_byte = most.gap_per_byte.max(gap);
+            most.latency = most.latency.max(path.latency);
+            most.work = most.work.max(work(network, host));
+        }
+        most
+    }
+
     /// Time of a segment, for the comparison of ways.
     fn time(&self, bytes: u64) -> Picoseconds {
         let transferred = self.gap_per_byte.saturating_mul(bytes);
@@ -45,6 +61,11 @@ impl WayCosts {
 
 /// Bytes for which the longest way is sought.
 const TYPICAL: u64 = 64 << 10;
+
+/// True if hosts do not differ and form no groups.
+fn are_equal(network: &HostNetwork) -> bool {
+    network.hosts.windows(2).all(|pair| pair[0] == pair[1])
+}
 
 /// What a message costs a host's processor.
 pub(crate) fn work(network: &HostNetwork, host: usize) -> Picoseconds {
@@ -79,11 +100,41 @@ fn link(network: &HostNetwork, at: usize) -> NetworkLink {
 }
 
 impl TreeCosts {
+    /// The costs among hosts that do not differ and form no groups.
+    fn among_equals(network: &HostNetwork, shape: HostTreeShape) -> TreeCosts {
+        let hosts = network.hosts.len() as u64;
+        if hosts < 2 {
+            return TreeCosts::default();
+        }
+        let LinkCost { gap_per_byte, latency, half_duplex } = path(network, 0, 1);
+        let work = 2 * work(network, 0);
+        let rounds = u64::from(hosts.next_power_of_two().ilog2());
+        let (sent, way, passages) = match shape {
+            HostTreeShape::Chain => (1, hosts - 1, 1 + u64::from(half_duplex && hosts > 2)),
+            _ => (rounds, rounds, rounds),
+        };
+        TreeCosts {
+            gap_per_byte: gap_per_byte.saturating_mul(passages),
+            work: work.saturating_mul(sent),
+            messages: sent,
+            latency,
+            way: WayCosts {
+                messages: way,
+                work: work.saturating_mul(way),
+                gap_per_byte: gap_per_byte.saturating_mul(way),
+                latency: latency.saturating_mul(way),
+            },
+        }
+    }
+
     /// The costs of the tree of a shape.
     pub(crate) fn of(placement: &Placement, shape: HostTreeShape) -> TreeCosts {
         let network = placement.network();
-        let root = (0..placement.hosts()).find(|&host| !placement.is_leaf(host)).unwrap_or(0);
-        let tree = HostTree::new(placement, root, shape);
+        if are_equal(network) {
+            return TreeCosts::among_equals(network, shape);
+        }
+        let root = placement.relay_host();
+        let tree = placement.tree(root, shape);
         let hosts = network.hosts.len();
         let mut load = vec![[0u64; 2]; hosts + network.uplinks.len()];
         let mut costs = TreeCosts::default();

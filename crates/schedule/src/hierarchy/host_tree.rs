@@ -22,6 +22,7 @@ pub(crate) enum HostTreeShape {
 
 /// The edges of a tree, so that those of a sender are in the order in which it should send: those
 /// to other groups first, and among equals the one with more hosts behind it.
+#[derive(Debug)]
 pub(crate) struct HostTree {
     /// Sender and receiver.
     pub(crate) edges: Vec<(usize, usize)>,
