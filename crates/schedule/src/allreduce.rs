@@ -12,9 +12,6 @@ use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::{Call, Team, broadcast, fold, group_costs, hierarchy};
 
-/// Up to this many ranks send their stripe to all others directly, without waiting for each other.
-pub(crate) const DIRECT: usize = 16;
-
 /// Builds a plan that combines the vectors of all ranks in `receive` on every rank.
 pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
@@ -73,7 +70,7 @@ fn reduce_bcast(builder: &mut Builder, call: &Call, operand: &Operand, receive: 
 fn stripes(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let (rank, size) = (builder.rank(), builder.size());
     let placement = builder.team.placement.clone();
-    if size > DIRECT && !placement.has_leaves() {
+    if size > group_costs::DIRECT && !placement.has_leaves() {
         return stripes_and_allgather(builder, call, operand, receive);
     }
     let mut memory = fold::StripeMemory::default();

@@ -8,8 +8,6 @@
 
 use towpath_topology::{HostNetwork, NetworkLink};
 
-use crate::team::Placement;
-
 /// Picoseconds.
 pub type Picoseconds = u64;
 
@@ -127,15 +125,6 @@ pub struct CostModel {
 }
 
 impl CostModel {
-    /// The link between two ranks.
-    pub fn link(&self, placement: &Placement, one: usize, other: usize) -> &LogGp {
-        if placement.host_of(one) == placement.host_of(other) {
-            &self.same_host
-        } else {
-            &self.between_hosts
-        }
-    }
-
     /// True if a message does not wait for its receiver.
     pub fn is_eager(&self, bytes: u64) -> bool {
         self.eager.is_some_and(|limit| bytes <= limit)

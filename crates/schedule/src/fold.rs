@@ -21,7 +21,7 @@ use crate::operand::Operand;
 pub(crate) use striped::{StripeMemory, chunks, stripes};
 
 /// Bytes of a vector that are sent and folded at a time.
-pub(crate) const SEGMENT: i64 = 64 << 10;
+const SEGMENT: i64 = 64 << 10;
 /// Maximum number of segments or chunks.
 const SEGMENTS: i64 = 4096;
 /// Segments or chunks that a rank receives while it folds another.

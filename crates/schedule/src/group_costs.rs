@@ -4,36 +4,26 @@
 //! The times are sums of what messages cost in a row and what the busiest link carries. They need
 //! not be right, but all ranks get the same.
 
-use crate::allreduce::DIRECT;
 use crate::cost::{BETWEEN_HOSTS, LinkCost, Picoseconds};
-use crate::fold::SEGMENT;
+use crate::placement_costs::GroupCosts;
 use crate::segments;
 use crate::team::Placement;
 
-/// Figures of the hosts and groups of a placement.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct GroupCosts {
-    hosts: u64,
-    /// The greatest latency between two hosts, and between two of a group.
-    far: Picoseconds,
-    near: Picoseconds,
-    /// Time per byte on the slowest link of a host that is no leaf.
-    gap: Picoseconds,
-    /// The uplinks of groups, each with the number of its hosts.
-    uplinks: Vec<(LinkCost, u64)>,
-    /// The sections of consecutive hosts by which a fold passes from group to group, each with its
-    /// first host; none if the hosts of a group are not consecutive.
-    pub(crate) sections: Vec<usize>,
-    /// The hosts in an order in which those of each group follow each other; empty if that is the
-    /// order of their numbers.
-    pub(crate) ring: Vec<usize>,
-}
+/// Up to this many ranks send their stripe to all others directly, without waiting for each other.
+pub(crate) const DIRECT: usize = 16;
 
 /// What a message costs the processors of both sides.
 const MESSAGE: Picoseconds = 2 * BETWEEN_HOSTS.overhead;
 
 fn ceiling_log(number: u64) -> u64 {
     u64::from(number.next_power_of_two().ilog2())
+}
+
+impl Placement {
+    /// What ways through the groups of hosts cost.
+    pub(crate) fn group_costs(&self) -> &GroupCosts {
+        self.costs.groups.get_or_init(|| GroupCosts::of(self))
+    }
 }
 
 impl GroupCosts {
@@ -204,7 +194,7 @@ pub(crate) fn folds_by_groups(placement: &Placement, bytes: i64, to_all: bool) -
     let filling = (crossing.max(costs.gap) * (sections - 2)).saturating_add(costs.gap * most);
     let chain = costs
         .rounds(sections)
-        .saturating_add(bytes.min(SEGMENT as u64).saturating_mul(filling))
+        .saturating_add(bytes.min(segments::LEAST as u64).saturating_mul(filling))
         .saturating_add(transfer((costs.gap * (most + 1)).max(crossing)))
         .saturating_add(result);
     let at_one = (costs.gap * (hosts - 1)).max(costs.crossing(|own| (own, hosts - own)));

@@ -15,9 +15,8 @@ pub(crate) mod movement;
 pub mod phases;
 pub(crate) mod reductions;
 
-use host_tree::HostTreeShape;
-
 use crate::Team;
+use crate::placement_costs::HostTreeShape;
 use crate::tree::{Binomial, absolute, relative};
 
 /// Up to this many ranks of a host exchange data with their leader directly; more use a tree.

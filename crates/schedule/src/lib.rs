@@ -35,6 +35,7 @@ pub mod inter;
 pub mod neighborhood;
 pub mod operand;
 mod operation;
+mod placement_costs;
 pub mod plan;
 pub mod reduce;
 pub mod reduce_scatter;

@@ -6,10 +6,9 @@
 //! every rank a message, and where ranks share a core, a turn on that core.
 
 use crate::cost::{self, Picoseconds};
-use crate::hierarchy::host_tree::HostTreeShape;
+use crate::placement_costs::{HostTreeShape, TreeCosts, WayCosts};
 use crate::select::Algorithm;
 use crate::team::Placement;
-use crate::tree_costs::{TreeCosts, WayCosts};
 
 /// Least length of a segment in bytes, except for the last. Shorter ones do not even pay where
 /// links are slow and each rank has a core. A message of this length does not wait for its

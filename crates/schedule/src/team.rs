@@ -6,10 +6,8 @@ use std::sync::{Arc, OnceLock};
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_topology::{DEFAULT_RATE, HostNetwork, NetworkHost};
 
-use crate::group_costs::GroupCosts;
-use crate::hierarchy::host_tree::{HostTree, HostTreeShape};
 use crate::operand::even_parts;
-use crate::tree_costs::{TreeCosts, WayCosts};
+use crate::placement_costs::PlacementCosts;
 
 /// Which members of a team share a host, and what joins the hosts. Hosts are numbered in the order
 /// of their lowest ranks.
@@ -32,12 +30,8 @@ pub struct Placement {
     among_leaders: OnceLock<Arc<Placement>>,
     /// Where each rank has a host, the innermost groups in the place of hosts.
     grouped: OnceLock<Option<Arc<Placement>>>,
-    /// What trees of the hosts cost, by shape.
-    tree_costs: [OnceLock<TreeCosts>; 3],
-    /// The trees whose root is the lowest host that is no leaf, by shape.
-    trees: [OnceLock<Arc<HostTree>>; 3],
-    ring_costs: OnceLock<WayCosts>,
-    group_costs: OnceLock<GroupCosts>,
+    /// What ways between the hosts cost.
+    pub(crate) costs: PlacementCosts,
 }
 
 impl Placement {
@@ -54,10 +48,7 @@ impl Placement {
             ranks_per_core: 1,
             among_leaders: OnceLock::new(),
             grouped: OnceLock::new(),
-            tree_costs: Default::default(),
-            trees: Default::default(),
-            ring_costs: OnceLock::new(),
-            group_costs: OnceLock::new(),
+            costs: PlacementCosts::default(),
         };
         // Most ranks are on the same host as the one before.
         let mut last = None;
@@ -104,10 +95,7 @@ impl Placement {
             leaves: leaves.into(),
             among_leaders: OnceLock::new(),
             grouped: OnceLock::new(),
-            tree_costs: Default::default(),
-            trees: Default::default(),
-            ring_costs: OnceLock::new(),
-            group_costs: OnceLock::new(),
+            costs: PlacementCosts::default(),
             ..self
         }
     }
@@ -144,33 +132,9 @@ impl Placement {
         !self.network.uplinks.is_empty()
     }
 
-    /// What a tree of the hosts costs.
-    pub(crate) fn tree_costs(&self, shape: HostTreeShape) -> &TreeCosts {
-        self.tree_costs[shape as usize].get_or_init(|| TreeCosts::of(self, shape))
-    }
-
-    /// The tree by which data of a host reaches all hosts.
-    pub(crate) fn tree(&self, root: usize, shape: HostTreeShape) -> Arc<HostTree> {
-        let build = || Arc::new(HostTree::new(self, root, shape));
-        if root == self.relay_host() {
-            return self.trees[shape as usize].get_or_init(build).clone();
-        }
-        build()
-    }
-
     /// The lowest host that is no leaf.
     pub(crate) fn relay_host(&self) -> usize {
         self.leaves.iter().position(|&is_leaf| !is_leaf).unwrap_or(0)
-    }
-
-    /// What a message between hosts costs at most that are neighbours in the order of ranks.
-    pub(crate) fn ring_costs(&self) -> &WayCosts {
-        self.ring_costs.get_or_init(|| WayCosts::around(&self.network))
-    }
-
-    /// What ways through the groups of hosts cost.
-    pub(crate) fn group_costs(&self) -> &GroupCosts {
-        self.group_costs.get_or_init(|| GroupCosts::of(self))
     }
 
     /// The lowest rank whose host is not a leaf.
@@ -204,10 +168,7 @@ impl Placement {
                 identities: self.identities.clone(),
                 among_leaders: OnceLock::new(),
                 grouped: OnceLock::new(),
-                tree_costs: Default::default(),
-                trees: Default::default(),
-                ring_costs: OnceLock::new(),
-                group_costs: OnceLock::new(),
+                costs: PlacementCosts::default(),
                 ..self.clone()
             })
         })

@@ -4,36 +4,8 @@
 use towpath_topology::{HostNetwork, NetworkLink};
 
 use crate::cost::{BETWEEN_HOSTS, LinkCost, Picoseconds};
-use crate::hierarchy::host_tree::HostTreeShape;
+use crate::placement_costs::{HostTreeShape, TreeCosts, WayCosts};
 use crate::team::Placement;
-
-/// The costs of one tree, whose root is the lowest host that is no leaf.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TreeCosts {
-    /// Time per byte of all data on the link that is busiest with it.
-    pub(crate) gap_per_byte: Picoseconds,
-    /// What the messages of a segment cost the sender that has most work, and their receivers.
-    pub(crate) work: Picoseconds,
-    /// Most messages of a segment that one host sends.
-    pub(crate) messages: u64,
-    /// The greatest latency between a host and the one above it.
-    pub(crate) latency: Picoseconds,
-    /// The way of a segment to the host that gets it last.
-    pub(crate) way: WayCosts,
-}
-
-/// The costs of a way over several hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct WayCosts {
-    /// Messages that are sent one after another.
-    pub(crate) messages: u64,
-    /// Their work.
-    pub(crate) work: Picoseconds,
-    /// Time per byte of all of them.
-    pub(crate) gap_per_byte: Picoseconds,
-    /// The latencies of all links.
-    pub(crate) latency: Picoseconds,
-}
 
 impl WayCosts {
     /// The most that a message costs between hosts whose numbers follow each other, or between the
@@ -97,6 +69,18 @@ fn on_path(network: &HostNetwork, from: usize, to: usize, mut pass: impl FnMut(u
 fn link(network: &HostNetwork, at: usize) -> NetworkLink {
     let hosts = network.hosts.len();
     if at < hosts { network.hosts[at].link } else { network.uplinks[at - hosts] }
+}
+
+impl Placement {
+    /// What a tree of the hosts costs.
+    pub(crate) fn tree_costs(&self, shape: HostTreeShape) -> &TreeCosts {
+        self.costs.tree_costs[shape as usize].get_or_init(|| TreeCosts::of(self, shape))
+    }
+
+    /// What a message between hosts costs at most that are neighbours in the order of ranks.
+    pub(crate) fn ring_costs(&self) -> &WayCosts {
+        self.costs.ring.get_or_init(|| WayCosts::around(self.network()))
+    }
 }
 
 impl TreeCosts {

@@ -100,7 +100,7 @@ fn network(mapping: Mapping, hosts: usize) -> HostNetwork {
             Mapping::Racks => host.groups = vec![hosts + number / 4, number / 2],
             Mapping::RacksApart => {
                 host.groups = vec![number / 3];
-                host.leads = number % 4 > 0;
+                host.leads = !number.is_multiple_of(4);
             }
             _ => {
                 host.groups = vec![number % 3];

@@ -6,26 +6,21 @@
 //! host is a leaf, it sends once, to the nearest host that is none: one of its innermost group if
 //! possible.
 
+use std::sync::Arc;
+
+use crate::placement_costs::{HostTree, HostTreeShape};
 use crate::team::Placement;
 use crate::tree::{Binomial, absolute};
 
-/// How data spreads among the hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HostTreeShape {
-    /// From host to host, group by group: data leaves each group once.
-    Chain,
-    /// From group to group, and inside each by binomial trees.
-    GroupChain,
-    /// By binomial trees of the groups, and of the hosts inside each.
-    Binomial,
-}
-
-/// The edges of a tree, so that those of a sender are in the order in which it should send: those
-/// to other groups first, and among equals the one with more hosts behind it.
-#[derive(Debug)]
-pub(crate) struct HostTree {
-    /// Sender and receiver.
-    pub(crate) edges: Vec<(usize, usize)>,
+impl Placement {
+    /// The tree by which data of a host reaches all hosts.
+    pub(crate) fn tree(&self, root: usize, shape: HostTreeShape) -> Arc<HostTree> {
+        let build = || Arc::new(HostTree::new(self, root, shape));
+        if root == self.relay_host() {
+            return self.costs.trees[shape as usize].get_or_init(build).clone();
+        }
+        build()
+    }
 }
 
 impl HostTree {

@@ -1,12 +1,12 @@
 //! Hierarchical data movement: barrier, broadcast, gather, scatter, allgather, alltoall.
 
 use super::Hierarchy;
-use super::host_tree::HostTreeShape;
 use crate::allgather::{self, Allgather};
 use crate::broadcast;
 use crate::buffers::{Blocks, Buffer, Element, Piece};
 use crate::builder::Builder;
 use crate::gather::Gather;
+use crate::placement_costs::HostTreeShape;
 use crate::scatter::Scatter;
 use crate::segments::Pipeline;
 use crate::{Call, Team, barrier};
