@@ -44,8 +44,8 @@ impl Group {
         self.peers.len()
     }
 
-    /// Which members share a host, what joins the hosts, and how many ranks share a core. Members of
-    /// several jobs do not know the same of each other, so they assume nothing.
+    /// Which members share a host, what joins the hosts, and how many ranks share a core. Members
+    /// of several jobs do not know the same of each other, so they assume nothing.
     pub(crate) fn placement(&self) -> &Arc<Placement> {
         self.placement.get_or_init(|| Arc::new(self.placement_on(process::host_network)))
     }
