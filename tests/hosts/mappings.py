@@ -10,6 +10,7 @@ operations, types, roots, lengths and communicators.
 
 import argparse
 import os
+import random
 import re
 import sys
 import tempfile
@@ -35,6 +36,7 @@ class Row:
     network: str = "tcp"
     slower: int = 1  # so many times fewer batches
     slow: str = ""  # the hosts that the topology file says to be behind slow links
+    grouped: bool = False  # the topology file has groups, which the seed draws, as all in it
 
 
 ROWS = [
@@ -48,6 +50,9 @@ ROWS = [
     Row("one rank on each host", 4, 4),
     Row("the first host is slow", 3, 7, each=(3, 2, 2), slow="host0"),
     Row("two slow hosts of four", 4, 4, slow="host[1-2]"),
+    Row("groups of hosts with a rank", 4, 4, grouped=True),
+    Row("groups of hosts with ranks", 4, 9, each=(2, 1, 4, 2), grouped=True),
+    Row("groups, cyclic", 4, 10, by_node=True, grouped=True),
 ]
 LIMIT = 150
 SECONDS_PER_BATCH = 0.5
@@ -58,6 +63,32 @@ rate = "10Gbit"
 hosts = "{slow}"
 rate = "1Gbit"
 """
+
+
+def random_topology(seed, hosts):
+    """The text of a topology file with random links, groups, leaders and processors."""
+    draw = random.Random(seed)
+
+    def link():
+        rate = draw.choice(["10Mbit", "1Gbit", "10Gbit"])
+        half_duplex = draw.choice(["true", "false"])
+        latency = draw.choice(["5us", "100us", "10ms"])
+        return f'rate = "{rate}"\nlatency = "{latency}"\nhalf_duplex = {half_duplex}\n'
+
+    names = [f"host{number}" for number in range(hosts)]
+    text = f"[default]\n{link()}"
+    for name in names:
+        if draw.random() < 0.3:
+            text += f'[[link]]\nhosts = "{name}"\n{link()}'
+        leads = draw.choice(["true", "true", "false"])
+        speed = draw.choice([1, 1, 0.1])
+        text += f'[[host]]\nhosts = "{name}"\nleads = {leads}\nprocessor = {speed}\n'
+    draw.shuffle(names)
+    for rack, members in enumerate((names[:2], names[2:])):
+        text += f'[[group]]\nname = "rack{rack}"\nhosts = "{",".join(members)}"\n{link()}'
+    if draw.random() < 0.5:
+        text += f'[[group]]\nname = "site"\ngroups = ["rack0"]\n{link()}'
+    return text
 
 
 def inside(prefix, binary, row, topology, arguments):
@@ -81,9 +112,10 @@ def run_row(prefix, binary, row, seed, batches):
     settings = {"TOWPATH_NETWORK": row.network}
     limit = LIMIT + SECONDS_PER_BATCH * batches
     with tempfile.TemporaryDirectory() as directory:
-        if row.slow:
+        if row.slow or row.grouped:
             file = Path(directory) / "topology.toml"
-            file.write_text(TOPOLOGY.format(slow=row.slow))
+            text = random_topology(seed, row.hosts) if row.grouped else None
+            file.write_text(text or TOPOLOGY.format(slow=row.slow))
             command += ["--topology", file]
         return rows.job(command, settings, row.ranks, limit)
 

@@ -124,7 +124,7 @@ mod tests {
     }
 
     fn is_slow(placements: &Placements, form: CallForm, begun: u64) -> Option<bool> {
-        placements.of(form, begun).map(|placement| placement.is_slow(0))
+        placements.of(form, begun).map(|placement| placement.is_leaf(0))
     }
 
     #[test]

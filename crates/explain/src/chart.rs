@@ -21,6 +21,8 @@ const BOTTOM: usize = 40;
 const LANE: usize = 10;
 /// Height of all hosts together beyond which lanes become lower.
 const TALL: usize = 2400;
+/// Lanes of a group: what its uplink sends, and what it receives.
+const UPLINK_LANES: usize = 2;
 /// Lanes of a host: messages on the host, what its link sends, what it receives, and the processor
 /// of its leader.
 const LANES: usize = 4;
@@ -34,14 +36,17 @@ const BUSY: Color = [130, 130, 130];
 fn colors(level: Level) -> [Color; 2] {
     match level {
         Level::ToLeader => [[46, 125, 50], [129, 199, 132]],
+        Level::InGroup => [[0, 131, 143], [77, 208, 225]],
         Level::BetweenHosts => [[21, 101, 192], [100, 181, 246]],
         Level::FromLeader => [[230, 81, 0], [255, 183, 77]],
         Level::OnHost => [[106, 27, 154], [186, 104, 200]],
     }
 }
 
-fn in_words(level: Level) -> &'static str {
+fn in_words(level: Level, has_groups: bool) -> &'static str {
     match level {
+        Level::InGroup => "in a group",
+        Level::BetweenHosts if has_groups => "between groups (upper lane: sent, lower: received)",
         Level::ToLeader => "to the leader",
         Level::BetweenHosts => "between hosts (upper lane: sent, lower: received)",
         Level::FromLeader => "from the leader",
@@ -59,46 +64,50 @@ pub(crate) fn draw(
     timeline: &Timeline,
 ) -> Result<Vec<u8>, png::EncodingError> {
     let hosts = cluster.names.len();
-    let lane = (TALL / (hosts * (LANES + 1))).clamp(1, LANE);
-    let band = lane * (LANES + 1);
-    let mut canvas = Canvas::new(LEFT + LENGTH + RIGHT, TOP + hosts * band + BOTTOM);
+    let rows = Rows::new(hosts, cluster.groups.len());
+    let mut canvas = Canvas::new(LEFT + LENGTH + RIGHT, rows.bottom() + BOTTOM);
     canvas.text(8, 8, &title(request), INK);
-    draw_key(&mut canvas);
-    draw_axis(&mut canvas, timeline.end, TOP + hosts * band);
-    for (host, name) in cluster.names.iter().enumerate() {
-        let top = TOP + host * band;
+    draw_key(&mut canvas, !cluster.groups.is_empty());
+    draw_axis(&mut canvas, timeline.end, rows.bottom());
+    for (row, name) in cluster.names.iter().chain(&cluster.groups).enumerate() {
+        let (top, band) = (rows.top(row), rows.band(row));
         // Where bands are low, name every so many hosts.
-        if (host * band).is_multiple_of((GLYPH + 2).next_multiple_of(band)) {
+        let first = if row < hosts { rows.top(0) } else { rows.top(hosts) };
+        if (top - first).is_multiple_of((GLYPH + 2).next_multiple_of(band)) {
             let longest = (LEFT - 16) / GLYPH;
             let short: String = name.chars().take(longest).collect();
             canvas.text(8, top, &short, INK);
         }
-        canvas.fill(LEFT, top + LANES * lane + lane / 2, LENGTH, 1, FAINT);
+        let lane = rows.lane(row);
+        canvas.fill(LEFT, top + band - lane + lane / 2, LENGTH, 1, FAINT);
     }
     let placement = cluster.placement();
-    let mut drawn = vec![[0usize; LANES]; hosts];
-    let mut bar = |host: usize, number: usize, level: Level, (begin, end)| {
-        let shade = drawn[host][number] % 2;
-        drawn[host][number] += 1;
+    let mut drawn = vec![[0usize; LANES]; hosts + cluster.groups.len()];
+    let mut bar = |row: usize, number: usize, level: Level, (begin, end)| {
+        let shade = drawn[row][number] % 2;
+        drawn[row][number] += 1;
         let (from, to) = (at(begin, timeline.end), at(end, timeline.end));
-        let top = TOP + host * band + number * lane;
+        let (top, lane) = (rows.top(row) + number * rows.lane(row), rows.lane(row));
         canvas.fill(from, top, (to - from).max(1), lane, colors(level)[shade]);
     };
     for message in &timeline.messages {
-        let level = timeline.level(placement, message);
-        if level != Level::BetweenHosts {
+        let level = timeline.level(cluster, message);
+        if !matches!(level, Level::InGroup | Level::BetweenHosts) {
             bar(placement.host_of(message.to), 0, level, (message.begin, message.end));
         }
     }
-    for passage in timeline.passages.iter().filter(|passage| passage.link < hosts) {
-        let number = 1 + usize::from(passage.is_inwards);
-        bar(passage.link, number, Level::BetweenHosts, (passage.begin, passage.end));
+    // Links have the numbers of their rows.
+    for passage in &timeline.passages {
+        let first = if passage.link < hosts { 1 } else { 0 };
+        let number = first + usize::from(passage.is_inwards);
+        bar(passage.link, number, passage.level, (passage.begin, passage.end));
     }
     for &(rank, begin, end) in &timeline.work {
         let host = placement.host_of(rank);
         if timeline.leader(host) == rank {
             let (from, to) = (at(begin, timeline.end), at(end, timeline.end));
-            let top = TOP + host * band + (LANES - 1) * lane;
+            let (top, lane) = (rows.top(host), rows.lane(host));
+            let top = top + (LANES - 1) * lane;
             canvas.fill(from, top, (to - from).max(1), lane, BUSY);
         }
     }
@@ -110,13 +119,53 @@ fn at(moment: Picoseconds, end: Picoseconds) -> usize {
     LEFT + (u128::from(moment) * LENGTH as u128 / u128::from(end.max(1))) as usize
 }
 
-fn draw_key(canvas: &mut Canvas) {
+/// The rows of the picture: those of groups are above those of hosts, and come after them by
+/// number.
+struct Rows {
+    hosts: usize,
+    groups: usize,
+    /// Heights of the lanes of a host, and of a group.
+    lanes: [usize; 2],
+}
+
+impl Rows {
+    fn new(hosts: usize, groups: usize) -> Rows {
+        let lane = |rows: usize, lanes: usize, tall: usize| {
+            (tall / (rows.max(1) * (lanes + 1))).clamp(1, LANE)
+        };
+        let lanes = [lane(hosts, LANES, TALL), lane(groups, UPLINK_LANES, TALL / 3)];
+        Rows { hosts, groups, lanes }
+    }
+
+    fn lane(&self, row: usize) -> usize {
+        self.lanes[usize::from(row >= self.hosts)]
+    }
+
+    /// Height of a row.
+    fn band(&self, row: usize) -> usize {
+        let lanes = if row < self.hosts { LANES } else { UPLINK_LANES };
+        self.lane(row) * (lanes + 1)
+    }
+
+    fn top(&self, row: usize) -> usize {
+        match row.checked_sub(self.hosts) {
+            Some(group) => TOP + group * self.band(row),
+            None => TOP + self.groups * self.band(self.hosts) + row * self.band(row),
+        }
+    }
+
+    fn bottom(&self) -> usize {
+        self.top(0) + self.hosts * self.band(0)
+    }
+}
+
+fn draw_key(canvas: &mut Canvas, has_groups: bool) {
     let mut left = 8;
-    for level in LEVELS {
+    for level in LEVELS.into_iter().filter(|&level| has_groups || level != Level::InGroup) {
         let [dark, light] = colors(level);
         canvas.fill(left, 30, 10, 10, dark);
         canvas.fill(left + 10, 30, 10, 10, light);
-        let words = in_words(level);
+        let words = in_words(level, has_groups);
         canvas.text(left + 26, 31, words, INK);
         left += 26 + GLYPH * (words.len() + 3);
     }

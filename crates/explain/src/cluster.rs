@@ -4,15 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
-use towpath_schedule::cost::{
-    BETWEEN_HOSTS, CostModel, LinkCost, LinkCosts, Picoseconds, SAME_HOST, SECOND,
-};
+use towpath_schedule::cost::{BETWEEN_HOSTS, CostModel, LinkCosts, SAME_HOST};
 use towpath_schedule::{Placement, Team};
-use towpath_topology::{LONGEST, NetworkTopology};
+use towpath_topology::{HostNetwork, LONGEST, NetworkTopology};
 
 use crate::arguments::Request;
-
-const NANOSECOND: Picoseconds = 1_000;
 
 /// Messages of more bytes wait for their receiver.
 const EAGER: u64 = 64 << 10;
@@ -21,6 +17,9 @@ const EAGER: u64 = 64 << 10;
 pub(crate) struct Cluster {
     /// The hosts, by number in the placement.
     pub(crate) names: Vec<String>,
+    /// The groups that hosts are in, in the order of their uplinks, which are behind the links of
+    /// the hosts.
+    pub(crate) groups: Vec<String>,
     pub(crate) costs: CostModel,
     peers: Arc<[PeerIndex]>,
     placement: Arc<Placement>,
@@ -37,19 +36,20 @@ impl Cluster {
         let others = (0..).map(|host| format!("host{host}"));
         let others = others.filter(|name| topology.hosts().all(|known| known != name.as_str()));
         let names: Vec<String> = known.chain(others).take(request.ranks.len()).collect();
+        let network = topology.network(names.iter().map(|name| Some(&name[..])), &[]);
+        let groups = groups(&topology, &names, &network);
         let placement = Placement::new(hosts.iter().map(|&host| host as u32));
-        // Hosts have the numbers of their order in both.
-        let placement = placement.with_rates(|host| topology.link(&names[host]).rate.value);
+        let placement = placement.on_network(&network);
         let peers = (0..hosts.len() as u32).map(PeerIndex).collect();
         let costs = CostModel {
             same_host: SAME_HOST,
             between_hosts: BETWEEN_HOSTS,
-            links: Some(links(&topology, &names)),
+            links: Some(LinkCosts::from(&network)),
             eager: Some(EAGER),
             copy_per_byte: 100,
             reduce_per_element: 500,
         };
-        Ok(Cluster { names, costs, peers, placement: placement.into() })
+        Ok(Cluster { names, groups, costs, peers, placement: placement.into() })
     }
 
     /// All ranks, as one of them sees them.
@@ -58,9 +58,26 @@ impl Cluster {
         Team { context, rank, peers: self.peers.clone(), placement: self.placement.clone() }
     }
 
+    /// True if no group contains one of these hosts and not the other.
+    pub(crate) fn same_group(&self, one: usize, other: usize) -> bool {
+        let links = self.costs.links.as_ref();
+        links.is_none_or(|links| links.outwards[one][1..] == links.outwards[other][1..])
+    }
+
     pub(crate) fn placement(&self) -> &Placement {
         &self.placement
     }
+}
+
+/// The names of the groups, by the number of their uplink in `network`.
+fn groups(topology: &NetworkTopology, names: &[String], network: &HostNetwork) -> Vec<String> {
+    let mut groups = vec![String::new(); network.uplinks.len()];
+    for (name, host) in names.iter().zip(&network.hosts) {
+        for (&uplink, group) in host.groups.iter().rev().zip(topology.around(name)) {
+            groups[uplink] = topology.group_name(group).to_owned();
+        }
+    }
+    groups
 }
 
 fn read(path: &Path) -> Result<NetworkTopology, String> {
@@ -85,55 +102,9 @@ fn hosts_of_ranks(ranks: &[usize], is_cyclic: bool) -> Vec<usize> {
     }
 }
 
-/// The links of hosts, and then the uplinks of groups that a host is in.
-fn links(topology: &NetworkTopology, names: &[String]) -> LinkCosts {
-    let per_byte = |rate: u64| SECOND / rate.max(1);
-    let mut links: Vec<LinkCost> = names
-        .iter()
-        .map(|name| {
-            let link = topology.link(name);
-            LinkCost {
-                gap_per_byte: per_byte(link.rate.value),
-                latency: link.latency.value.saturating_mul(NANOSECOND),
-                half_duplex: link.half_duplex.value,
-            }
-        })
-        .collect();
-    let mut uplinks = Vec::new();
-    let outwards = (0..names.len())
-        .map(|host| {
-            let around: Vec<usize> = topology.around(&names[host]).collect();
-            let uplink = |group: usize| {
-                uplinks.iter().position(|&known| known == group).unwrap_or_else(|| {
-                    uplinks.push(group);
-                    uplinks.len() - 1
-                })
-            };
-            let uplinks = around.into_iter().map(uplink).map(|uplink| names.len() + uplink);
-            std::iter::once(host).chain(uplinks).collect()
-        })
-        .collect();
-    links.extend(uplinks.into_iter().map(|group| {
-        let uplink = topology.uplink(group);
-        LinkCost {
-            gap_per_byte: uplink.rate.map_or(0, |rate| per_byte(rate.value)),
-            latency: uplink.latency.map_or(0, |latency| latency.value * NANOSECOND),
-            half_duplex: uplink.half_duplex.is_some_and(|half| half.value),
-        }
-    }));
-    LinkCosts { links, outwards }
-}
-
 #[cfg(test)]
 mod tests {
-    use towpath_schedule::cost::UNKNOWN_LINK;
-
     use super::*;
-
-    #[test]
-    fn schedules_assume_what_is_shown() {
-        assert_eq!(UNKNOWN_LINK, SECOND / towpath_topology::DEFAULT_RATE);
-    }
 
     #[test]
     fn ranks_fill_hosts_or_go_to_them_in_turn() {
@@ -146,7 +117,8 @@ mod tests {
         let text = "[[group]]\nname = \"rack\"\nhosts = \"b,c\"\nrate = \"1Gbit\"\n";
         let topology = NetworkTopology::parse(text).unwrap();
         let names = ["a", "b", "c"].map(str::to_owned);
-        let costs = links(&topology, &names);
+        let costs =
+            LinkCosts::from(&topology.network(names.iter().map(|name| Some(&name[..])), &[]));
         assert_eq!(costs.outwards, [vec![0], vec![1, 3], vec![2, 3]]);
         assert_eq!(costs.links[3].gap_per_byte, 8_000);
         assert_eq!(costs.path(1, 2), (&[1][..], &[2][..]));

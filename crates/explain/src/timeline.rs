@@ -1,9 +1,11 @@
 //! What happens when, by simulation.
 
+use std::collections::HashMap;
+
 use towpath_schedule::cost::Picoseconds;
 use towpath_schedule::hierarchy::phases::plan_of;
 use towpath_schedule::simulation::{Activity, ActivityKind, simulate};
-use towpath_schedule::{Call, Placement, Plan};
+use towpath_schedule::{Call, Plan};
 
 use crate::arguments::Request;
 use crate::cluster::Cluster;
@@ -25,6 +27,8 @@ pub(crate) struct Message {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
     pub(crate) link: usize,
+    /// [`Level::InGroup`] or [`Level::BetweenHosts`].
+    pub(crate) level: Level,
     pub(crate) is_inwards: bool,
     pub(crate) begin: Picoseconds,
     pub(crate) end: Picoseconds,
@@ -35,6 +39,8 @@ pub(crate) struct Passage {
 pub(crate) enum Level {
     /// On a host, to its leader.
     ToLeader,
+    /// Between hosts that are in the same groups, if there are groups.
+    InGroup,
     BetweenHosts,
     /// On a host, from its leader.
     FromLeader,
@@ -42,8 +48,8 @@ pub(crate) enum Level {
     OnHost,
 }
 
-pub(crate) const LEVELS: [Level; 4] =
-    [Level::ToLeader, Level::BetweenHosts, Level::FromLeader, Level::OnHost];
+pub(crate) const LEVELS: [Level; 5] =
+    [Level::ToLeader, Level::InGroup, Level::BetweenHosts, Level::FromLeader, Level::OnHost];
 
 /// A call from begin to end.
 pub(crate) struct Timeline {
@@ -73,18 +79,26 @@ impl Timeline {
             plans.push(plan);
         }
         let (mut messages, mut work, mut passages) = (Vec::new(), Vec::new(), Vec::new());
-        let mut observe = |Activity { rank, kind, begin, end, .. }: Activity| match kind {
+        // The receivers of messages, by sender and step.
+        let mut receivers = HashMap::new();
+        let mut observe = |Activity { rank, step, kind, begin, end }: Activity| match kind {
             ActivityKind::Processor => work.push((rank, begin, end)),
             ActivityKind::Transfer { to, bytes } => {
+                receivers.insert((rank, step), to);
                 messages.push(Message { from: rank, to, bytes, begin, end });
             }
             ActivityKind::Link { link, is_inwards } => {
-                passages.push(Passage { link, is_inwards, begin, end });
+                passages.push(((rank, step), link, is_inwards, begin, end));
             }
         };
         let end = simulate(&cluster.team(0), &plans, &cluster.costs, &mut observe)
             .map_err(|error| error.to_string())?;
         let placement = cluster.placement();
+        let passage = |((rank, step), link, is_inwards, begin, end)| {
+            let (from, to) = (placement.host_of(rank), placement.host_of(receivers[&(rank, step)]));
+            Passage { link, level: between(cluster, from, to), is_inwards, begin, end }
+        };
+        let passages = passages.into_iter().map(passage).collect();
         let mut leaders: Vec<usize> = placement.leaders().collect();
         if request.collective.has_root {
             leaders[placement.host_of(request.root)] = request.root;
@@ -98,10 +112,11 @@ impl Timeline {
     }
 
     /// The level of a message.
-    pub(crate) fn level(&self, placement: &Placement, message: &Message) -> Level {
+    pub(crate) fn level(&self, cluster: &Cluster, message: &Message) -> Level {
+        let placement = cluster.placement();
         let (from, to) = (placement.host_of(message.from), placement.host_of(message.to));
         if from != to {
-            Level::BetweenHosts
+            between(cluster, from, to)
         } else if self.leaders[to] == message.to {
             Level::ToLeader
         } else if self.leaders[from] == message.from {
@@ -110,4 +125,10 @@ impl Timeline {
             Level::OnHost
         }
     }
+}
+
+/// The level of a message between two hosts.
+fn between(cluster: &Cluster, from: usize, to: usize) -> Level {
+    let in_group = !cluster.groups.is_empty() && cluster.same_group(from, to);
+    if in_group { Level::InGroup } else { Level::BetweenHosts }
 }

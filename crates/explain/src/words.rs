@@ -13,10 +13,9 @@ use crate::timeline::{LEVELS, Level, Message, Timeline};
 pub(crate) fn describe(request: &Request, cluster: &Cluster, timeline: &Timeline) -> String {
     let mut text = title(request);
     text.push_str(".\n\n");
-    let placement = cluster.placement();
     let mut phases: Vec<(Level, Vec<Message>)> = LEVELS.map(|level| (level, Vec::new())).into();
     for message in &timeline.messages {
-        let level = timeline.level(placement, message);
+        let level = timeline.level(cluster, message);
         let phase = phases.iter_mut().find(|phase| phase.0 == level).expect("all levels are there");
         phase.1.push(*message);
     }
@@ -26,7 +25,7 @@ pub(crate) fn describe(request: &Request, cluster: &Cluster, timeline: &Timeline
     for (level, messages) in &phases {
         let end = messages.iter().map(|message| message.end).max().unwrap_or(0);
         let from = time(begin(messages).unwrap_or(0));
-        let _ = writeln!(text, "{from:>12} to {:>10}   {}", time(end), in_words(*level));
+        let _ = writeln!(text, "{from:>12} to {:>10}   {}", time(end), in_words(*level, cluster));
         let _ = writeln!(text, "{:>29}{}", "", size_of(messages));
     }
     if phases.is_empty() {
@@ -56,8 +55,10 @@ pub(crate) fn title(request: &Request) -> String {
     format!("{}{bytes}{root}, on {hosts} of {each}{mapped}", collective.function)
 }
 
-fn in_words(level: Level) -> &'static str {
+fn in_words(level: Level, cluster: &Cluster) -> &'static str {
     match level {
+        Level::InGroup => "between hosts of the same group",
+        Level::BetweenHosts if !cluster.groups.is_empty() => "between the groups",
         Level::ToLeader => "on each host, to its leader",
         Level::BetweenHosts => "between the hosts",
         Level::FromLeader => "on each host, from its leader",
@@ -110,7 +111,7 @@ fn busiest(cluster: &Cluster, timeline: &Timeline) -> Option<String> {
     }
     let name = match cluster.names.get(link) {
         Some(name) => format!("the link of {name}"),
-        None => "an uplink of a group".to_owned(),
+        None => format!("the uplink of {}", cluster.groups[link - cluster.names.len()]),
     };
     let rate = readable_rate(1_000_000_000_000 / costs.links[link].gap_per_byte.max(1));
     Some(format!(

@@ -9,7 +9,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use towpath_base::config;
-use towpath_topology::{Error as FileError, FigureOrigin, HostLink, LONGEST, NetworkTopology};
+use towpath_topology::{Error as FileError, FigureOrigin, HostLink, LONGEST};
+pub use towpath_topology::{HostNetwork, NetworkTopology};
 
 use crate::wire::{escape, unescape};
 
@@ -161,14 +162,11 @@ fn encoded(name: &str, origin: FigureOrigin, text: &str) -> String {
     format!("{} {}\n{text}", origin.word(), escape(name.as_bytes()))
 }
 
-/// Rates of the links of hosts with these names in bytes per second, as the text of a topology file
-/// states them, or else as their systems report; `None` if the text has a mistake.
-pub fn described_rates(text: &str, names: &[String], reported: &[u64]) -> Option<Vec<u64>> {
+/// What joins hosts with these names, as the text of a topology file states it, or else as their
+/// systems report the rates; `None` if the text has a mistake.
+pub fn described(text: &str, names: &[String], reported: &[u64]) -> Option<HostNetwork> {
     let description = NetworkTopology::parse(text).ok()?;
-    let rate = |(number, name): (usize, &String)| {
-        description.link(name).or_reported(reported.get(number).copied()).rate.value
-    };
-    Some(names.iter().enumerate().map(rate).collect())
+    Some(description.network(names.iter().map(|name| Some(&name[..])), reported))
 }
 
 /// What decides about the topology file of a job.
@@ -293,10 +291,13 @@ mod tests {
     fn a_text_describes_hosts_by_name() {
         let names = ["a", "b", "c.example"].map(str::to_owned);
         let text = r#"link=[{hosts="a",rate="1Gbit"},{hosts="c",rate="8Mbit",half_duplex=true}]"#;
-        let rates = |reported: &[u64]| described_rates(text, &names, reported).unwrap();
+        let rates = |reported: &[u64]| {
+            let hosts = described(text, &names, reported).unwrap().hosts;
+            hosts.iter().map(|host| host.link.rate).collect::<Vec<_>>()
+        };
         assert_eq!(rates(&[1, 2, 3]), [125_000_000, 2, 1_000_000]);
         assert_eq!(rates(&[]), [125_000_000, towpath_topology::DEFAULT_RATE, 1_000_000]);
-        assert_eq!(described_rates("link=1", &names, &[]), None);
+        assert_eq!(described("link=1", &names, &[]), None);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use towpath_base::ids::{JobId, PeerIndex, ProcessId};
 use towpath_launch::client::{Job, Launcher};
 use towpath_launch::resources::{HostResources, JobResources};
 use towpath_launch::shown::ShownJob;
-use towpath_launch::topology::{JobTopology, described_rates};
-use towpath_topology::{Figure, FigureOrigin, NetworkTopology};
+use towpath_launch::topology::{JobTopology, described};
+use towpath_topology::{Figure, HostNetwork, NetworkTopology};
 
 use crate::error::{Error, Result};
 
@@ -80,28 +80,41 @@ impl Jobs {
     }
 
     /// Rate of the link of a host of this process's job in bytes per second, the same in all its
-    /// processes: as the topology file says, or else as the systems report; `None` if unknown.
-    pub fn link_rate(&self, host: u32) -> Option<u64> {
-        let figure = self.link_figure(host);
-        let is_known = self.topology.is_some() || figure.origin != FigureOrigin::Default;
-        is_known.then_some(figure.value)
-    }
-
-    /// The same with its origin, which is [`FigureOrigin::Default`] if the rate is unknown.
+    /// processes: as the topology file says, or else as the systems report. Its origin is
+    /// [`FigureOrigin::Default`](towpath_topology::FigureOrigin::Default) if the rate is unknown.
     pub fn link_figure(&self, host: u32) -> Figure<u64> {
         let stated = self.topology.as_ref().map(|topology| topology.link(host));
         let reported = self.resources.rates.get(host as usize).copied();
         stated.unwrap_or_else(|| NetworkTopology::default().usual_link()).or_reported(reported).rate
     }
 
-    /// Rates of the links of all hosts of this process's job as the text of a topology file has
-    /// them, and where it says nothing, as the systems report; `None` if the text has a mistake, or
-    /// the names of the hosts are not known. The same in all processes.
-    pub fn described_rates(&self, text: &str) -> Option<Vec<u64>> {
+    /// What joins the hosts of this process's job, by number, the same in all its processes: as the
+    /// topology file says, or else as the systems report.
+    pub fn host_network(&self) -> HostNetwork {
+        let reported = &self.resources.rates;
+        match &self.topology {
+            Some(topology) => {
+                let names = topology.hosts().iter().map(|name| Some(&name[..]));
+                topology.description().network(names, reported)
+            }
+            None => {
+                let nameless = std::iter::repeat_n(None, self.last_host() as usize + 1);
+                NetworkTopology::default().network(nameless, reported)
+            }
+        }
+    }
+
+    /// The same as the text of a topology file has it; `None` if the text has a mistake, or the
+    /// names of the hosts are not known.
+    pub fn described(&self, text: &str) -> Option<HostNetwork> {
         let names = self.topology.as_ref().map_or(&self.names[..], |topology| topology.hosts());
-        let last = self.entries[0].host_of_rank.iter().max().copied().unwrap_or(0);
-        let is_known = last == 0 || last < names.len() as u32;
-        described_rates(text, names, &self.resources.rates).filter(|_| is_known)
+        let is_known = self.last_host() == 0 || self.last_host() < names.len() as u32;
+        described(text, names, &self.resources.rates).filter(|_| is_known)
+    }
+
+    /// The highest number of a host of this process's job.
+    fn last_host(&self) -> u32 {
+        self.entries[0].host_of_rank.iter().max().copied().unwrap_or(0)
     }
 
     /// Shows rates of links that processes have measured to `towpath info`: in bytes per second, by

@@ -46,6 +46,7 @@ pub use error::{Error, Result};
 use frames::FrameSetup;
 pub use jobs::Jobs;
 pub use survey::survey;
+pub use towpath_launch::topology::HostNetwork;
 
 /// The setting for how long a peer's host may leave sent data unacknowledged before the peer is
 /// lost.

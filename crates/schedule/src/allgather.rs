@@ -7,9 +7,10 @@
 
 use crate::buffers::{Blocks, Buffer, Piece};
 use crate::builder::{Builder, Mark};
+use crate::group_costs::AllgatherWay;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
-use crate::{Call, hierarchy};
+use crate::{Call, group_costs, hierarchy};
 
 /// Arguments of an allgather.
 #[derive(Clone, Debug)]
@@ -40,7 +41,21 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
         builder.copy(send.piece(), receive.piece(builder.rank()));
         builder.phase();
     }
-    match call.selection.choose(collective, Size::of_team(&builder.team, total)) {
+    let size = Size::of_team(&builder.team, total);
+    let has_groups = builder.team.placement.has_groups();
+    if has_groups && call.selection.forced(collective, size).is_none() {
+        match group_costs::way_of_allgather(&builder.team.placement, total) {
+            AllgatherWay::Table => {}
+            AllgatherWay::ByGroups => {
+                return by_groups(builder, call, receive, total);
+            }
+            AllgatherWay::Ring => {
+                ring(builder, receive);
+                return builder.phase();
+            }
+        }
+    }
+    match call.selection.choose(collective, size) {
         Algorithm::Hierarchical => hierarchy::movement::allgather(builder, call, receive, total),
         Algorithm::Bruck => bruck(builder, receive),
         Algorithm::RecursiveDoubling => recursive_doubling(builder, receive),
@@ -51,15 +66,28 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
     builder.phase();
 }
 
+/// One host of each group collects its blocks and distributes all. Each rank has a host.
+fn by_groups(builder: &mut Builder, call: &Call, receive: &Blocks, total: i64) {
+    let Some(team) = builder.team.grouped() else { return };
+    builder.within(&team, |builder| {
+        hierarchy::movement::allgather(builder, call, receive, total);
+    });
+    builder.phase();
+}
+
 /// Every rank forwards the block that it received last. Returns the ranks whose blocks arrive, with
-/// their receives.
+/// their receives. The ring visits groups of hosts one after another.
 pub(crate) fn ring(builder: &mut Builder, receive: &Blocks) -> Vec<(usize, Mark)> {
     let (rank, size) = (builder.rank(), builder.size());
-    let (above, below) = ((rank + size - 1) % size, (rank + 1) % size);
+    let placement = builder.team.placement.clone();
+    let order = if placement.has_groups() { &placement.group_costs().ring[..] } else { &[] };
+    let own = order.iter().position(|&other| other == rank).unwrap_or(rank);
+    let rank_at = |place: usize| order.get(place % size).copied().unwrap_or(place % size);
+    let (above, below) = (rank_at(own + size - 1), rank_at(own + 1));
     let mut arrived: Vec<(usize, Mark)> = Vec::new();
     for step in 0..size - 1 {
-        let from = (rank + size - step - 1) % size;
-        let sent = builder.send(below, step, receive.piece((rank + size - step) % size));
+        let from = rank_at(own + size - step - 1);
+        let sent = builder.send(below, step, receive.piece(rank_at(own + size - step)));
         builder.after(sent, arrived.last().and_then(|&(_, mark)| mark));
         arrived.push((from, builder.receive(above, step, receive.piece(from))));
     }

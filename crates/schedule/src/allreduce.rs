@@ -10,10 +10,7 @@ use crate::builder::Builder;
 use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
-use crate::{Call, broadcast, fold, hierarchy};
-
-/// Up to this many ranks send their stripe to all others directly, without waiting for each other.
-const DIRECT: usize = 16;
+use crate::{Call, Team, broadcast, fold, group_costs, hierarchy};
 
 /// Builds a plan that combines the vectors of all ranks in `receive` on every rank.
 pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
@@ -25,6 +22,11 @@ pub fn allreduce(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Pla
 /// Appends the steps of an allreduce to a plan.
 pub(crate) fn append(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let size = Size::of_reduction(&builder.team, operand);
+    let forced = call.selection.forced(Collective::Allreduce, size);
+    if forced.is_none() && folds_by_groups(&builder.team, operand, true) {
+        by_groups(builder, call, operand, receive);
+        return builder.phase();
+    }
     match call.selection.choose(Collective::Allreduce, size) {
         Algorithm::Hierarchical => {
             hierarchy::reductions::allreduce(builder, call, operand, receive);
@@ -39,6 +41,24 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, operand: &Operand, rece
     builder.phase();
 }
 
+/// True if vectors are folded group by group. The ranks have a host each then.
+pub(crate) fn folds_by_groups(team: &Team, operand: &Operand, to_all: bool) -> bool {
+    let placement = &team.placement;
+    placement.has_groups()
+        && !placement.has_levels()
+        && operand.reducer.is_commutative()
+        && group_costs::folds_by_groups(placement, operand.bytes(), to_all)
+}
+
+/// The rank that has the result of the last group broadcasts it.
+fn by_groups(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
+    let folding = fold::GroupFold::new(&builder.team.placement, None);
+    folding.append(builder, operand, receive);
+    builder.phase();
+    let data = Buffer { pointer: receive, count: operand.count, element: operand.element.clone() };
+    broadcast::append(builder, call, folding.last(), &data);
+}
+
 fn reduce_bcast(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let relay = builder.team.placement.relay();
     fold::at(builder, operand, relay, receive);
@@ -50,7 +70,7 @@ fn reduce_bcast(builder: &mut Builder, call: &Call, operand: &Operand, receive: 
 fn stripes(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {
     let (rank, size) = (builder.rank(), builder.size());
     let placement = builder.team.placement.clone();
-    if size > DIRECT && !placement.has_slow_hosts() {
+    if size > group_costs::DIRECT && !placement.has_leaves() {
         return stripes_and_allgather(builder, call, operand, receive);
     }
     let mut memory = fold::StripeMemory::default();

@@ -5,7 +5,7 @@
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
-use crate::{Call, hierarchy};
+use crate::{Call, group_costs, hierarchy};
 
 /// Builds a plan that completes on no rank before it has been started on every rank.
 pub fn barrier(call: &Call) -> Result<Plan, PlanError> {
@@ -15,9 +15,22 @@ pub fn barrier(call: &Call) -> Result<Plan, PlanError> {
     let size = || Size::of_team(call.team, 0);
     match has_levels.then(|| call.selection.choose(Collective::Barrier, size())) {
         Some(Algorithm::Hierarchical) => hierarchy::movement::barrier(&mut builder),
-        _ => dissemination(&mut builder),
+        _ => append(&mut builder),
     }
     builder.finish()
+}
+
+/// Appends a barrier of ranks that have a host each, or are all on one, to a plan.
+pub(crate) fn append(builder: &mut Builder) {
+    if !builder.team.placement.has_groups() {
+        return dissemination(builder);
+    }
+    match builder.team.grouped() {
+        Some(team) if group_costs::by_groups_in_barrier(&builder.team.placement) => {
+            builder.within(&team, hierarchy::movement::barrier);
+        }
+        _ => dissemination(builder),
+    }
 }
 
 pub(crate) fn dissemination(builder: &mut Builder) {

@@ -30,15 +30,11 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
     if builder.size() == 1 {
         return;
     }
-    let has_slow_hosts = builder.team.placement.has_slow_hosts();
-    let Pipeline { tree, segment } = choose(call, &builder.team, data.bytes());
-    match tree {
-        tree if has_slow_hosts || tree == Algorithm::Hierarchical => {
-            hierarchy::movement::bcast(builder, call, root, data);
-        }
+    match choose(call, &builder.team, data.bytes()) {
+        Algorithm::Hierarchical => hierarchy::movement::bcast(builder, call, root, data),
         Algorithm::Chain => {
             in_bytes(builder, root, data, |builder, data, bytes| {
-                chain(builder, root, chunks(data, bytes, segment));
+                chain(builder, root, chunks(data, bytes, CHUNK));
             });
         }
         Algorithm::ScatterAllgather => {
@@ -51,16 +47,21 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
     builder.phase();
 }
 
-/// The algorithm for a broadcast of `bytes` bytes in a team, and the bytes of its segments. Long
-/// data among ranks that have a host each goes as costs say.
-fn choose(call: &Call, team: &Team, bytes: i64) -> Pipeline {
+/// The algorithm for a broadcast of `bytes` bytes in a team. Long data among ranks that have a host
+/// each goes as costs say, and where hosts are leaves or form groups, all data goes by a tree of
+/// the hosts.
+fn choose(call: &Call, team: &Team, bytes: i64) -> Algorithm {
     let (placement, size) = (&team.placement, Size::of_team(team, bytes));
+    if placement.has_leaves() || placement.has_groups() {
+        return Algorithm::Hierarchical;
+    }
     let is_by_cost = placement.hosts() > 1 && !placement.has_levels() && bytes > segments::LEAST;
     match call.selection.forced(Collective::Bcast, size) {
+        None if is_by_cost && segments::scatters(placement, bytes) => Algorithm::ScatterAllgather,
         None | Some(Algorithm::Chain | Algorithm::Binomial) if is_by_cost => {
-            between_hosts(call, placement, bytes)
+            Algorithm::Hierarchical
         }
-        _ => Pipeline { tree: call.selection.choose(Collective::Bcast, size), segment: CHUNK },
+        _ => call.selection.choose(Collective::Bcast, size),
     }
 }
 
@@ -69,10 +70,7 @@ fn choose(call: &Call, team: &Team, bytes: i64) -> Pipeline {
 pub(crate) fn between_hosts(call: &Call, placement: &Placement, bytes: i64) -> Pipeline {
     let forced = call.selection.forced(Collective::Bcast, Size::of(placement.hosts(), bytes));
     let tree = forced.filter(|tree| matches!(tree, Algorithm::Chain | Algorithm::Binomial));
-    match bytes <= segments::LEAST {
-        true => Pipeline { tree: tree.unwrap_or(Algorithm::Binomial), segment: segments::LEAST },
-        false => segments::pipeline(placement, bytes, tree),
-    }
+    segments::pipeline(placement, bytes, tree)
 }
 
 /// Sends the piece down a binomial tree, the largest subtree first.

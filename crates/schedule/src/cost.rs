@@ -6,7 +6,7 @@
 //! message of a sender starts at least g + (k - 1) G after this one. All times are in picoseconds,
 //! in integers, so that results are the same on every machine.
 
-use crate::team::Placement;
+use towpath_topology::{HostNetwork, NetworkLink};
 
 /// Picoseconds.
 pub type Picoseconds = u64;
@@ -14,9 +14,6 @@ pub type Picoseconds = u64;
 /// A second.
 pub const SECOND: Picoseconds = 1_000_000_000_000;
 const NANOSECOND: Picoseconds = 1_000;
-
-/// Time per byte over a link about which nothing is known: that of 10 Gbit/s.
-pub const UNKNOWN_LINK: Picoseconds = 800;
 
 /// A message in shared memory: two ranks of one host take 0.2 us for it, and copy 10 GB/s.
 pub const SAME_HOST: LogGp = LogGp {
@@ -72,6 +69,29 @@ pub struct LinkCosts {
     pub outwards: Vec<Vec<usize>>,
 }
 
+impl From<NetworkLink> for LinkCost {
+    fn from(link: NetworkLink) -> LinkCost {
+        LinkCost {
+            gap_per_byte: SECOND / link.rate.max(1),
+            latency: link.latency.saturating_mul(NANOSECOND),
+            half_duplex: link.half_duplex,
+        }
+    }
+}
+
+impl From<&HostNetwork> for LinkCosts {
+    /// The links of the hosts by number, and then the uplinks of the groups.
+    fn from(network: &HostNetwork) -> LinkCosts {
+        let HostNetwork { hosts, uplinks } = network;
+        let links = hosts.iter().map(|host| host.link).chain(uplinks.iter().copied());
+        let outwards = hosts.iter().enumerate().map(|(number, host)| {
+            let around = host.groups.iter().rev().map(|&group| hosts.len() + group);
+            std::iter::once(number).chain(around).collect()
+        });
+        LinkCosts { links: links.map(LinkCost::from).collect(), outwards: outwards.collect() }
+    }
+}
+
 impl LinkCosts {
     /// The links that a message passes from one host to another: those that it passes outwards,
     /// and those that it passes inwards, outermost last. A link that both hosts have in common
@@ -105,15 +125,6 @@ pub struct CostModel {
 }
 
 impl CostModel {
-    /// The link between two ranks.
-    pub fn link(&self, placement: &Placement, one: usize, other: usize) -> &LogGp {
-        if placement.host_of(one) == placement.host_of(other) {
-            &self.same_host
-        } else {
-            &self.between_hosts
-        }
-    }
-
     /// True if a message does not wait for its receiver.
     pub fn is_eager(&self, bytes: u64) -> bool {
         self.eager.is_some_and(|limit| bytes <= limit)

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::Call;
+use crate::Placement;
 use crate::allgather::{self, Allgather};
 use crate::buffers::Blocks;
 use crate::builder::{Builder, Mark};
@@ -99,11 +100,11 @@ fn segments(operand: &Operand) -> impl Iterator<Item = Range<i64>> + use<> {
 }
 
 /// This rank's vector, such that a fold into `into` may use it: itself if that does not disturb it,
-/// else a copy. Ends a phase if it copies.
-fn usable(builder: &mut Builder, operand: &Operand, into: *mut u8) -> *mut u8 {
+/// else a copy. `is_first` if the fold begins with it. Ends a phase if it copies.
+fn usable(builder: &mut Builder, operand: &Operand, into: *mut u8, is_first: bool) -> *mut u8 {
     let vector = operand.send.unwrap_or(into);
     // The first operand of a commutative operation is moved to `into` first of all.
-    let stays = operand.reducer.is_commutative() && (vector != into || builder.rank() == 0);
+    let stays = operand.reducer.is_commutative() && (vector != into || is_first);
     if stays || builder.size() == 1 {
         return vector;
     }
@@ -117,17 +118,29 @@ fn usable(builder: &mut Builder, operand: &Operand, into: *mut u8) -> *mut u8 {
 pub(crate) fn at(builder: &mut Builder, operand: &Operand, collector: usize, into: *mut u8) {
     builder.reduce_with(&operand.reducer);
     let (rank, size) = (builder.rank(), builder.size());
-    if rank != collector {
-        let vector = operand.send.unwrap_or(into);
-        for (turn, range) in segments(operand).enumerate() {
-            builder.send(collector, turn, operand.piece(vector, &range));
-        }
-        return;
+    if rank == collector {
+        return collect(builder, operand, 0..size, into, None);
     }
-    let own = usable(builder, operand, into);
+    let vector = operand.send.unwrap_or(into);
+    for (turn, range) in segments(operand).enumerate() {
+        builder.send(collector, turn, operand.piece(vector, &range));
+    }
+}
+
+/// Folds the vectors of `sources`, in this order, into `into` at this rank, which is one of them,
+/// and passes each segment of the result on to the rank `next`, if there is one.
+fn collect(
+    builder: &mut Builder,
+    operand: &Operand,
+    sources: impl ExactSizeIterator<Item = usize> + Clone,
+    into: *mut u8,
+    next: Option<usize>,
+) {
+    let rank = builder.rank();
+    let own = usable(builder, operand, into, sources.clone().next() == Some(rank));
     // Memory for operands that arrive, with the step after which it is free.
     let mut free: VecDeque<(*mut u8, Mark)> = VecDeque::new();
-    for _ in 0..WINDOW.min(size - 1) {
+    for _ in 0..WINDOW.min(sources.len() - 1) {
         free.push_back((
             builder.scratch(operand.count.min(longest(operand)), &operand.element),
             None,
@@ -138,7 +151,7 @@ pub(crate) fn at(builder: &mut Builder, operand: &Operand, collector: usize, int
         let shifted = |memory: *mut u8| operand.element.at(memory, -range.start);
         let mut fold = Fold::new(operand, range.clone(), into);
         let mut held: Option<*mut u8> = None;
-        for from in 0..size {
+        for from in sources.clone() {
             if from == rank {
                 let step = fold.add(builder, own, None);
                 // The sum of an operation that does not commute is now in the vector itself.
@@ -163,6 +176,64 @@ pub(crate) fn at(builder: &mut Builder, operand: &Operand, collector: usize, int
         if let Some(memory) = held {
             free.push_back((memory, end));
         }
+        if let Some(next) = next {
+            let sent = builder.send(next, turn, operand.piece(into, &range));
+            builder.after(sent, end);
+        }
+    }
+}
+
+/// The sections of a team by which a fold passes from group to group, and the rank that folds in
+/// each.
+pub(crate) struct GroupFold {
+    /// Of each section, the first rank and the one that folds.
+    sections: Vec<(usize, usize)>,
+    size: usize,
+}
+
+impl GroupFold {
+    /// The sections of a team whose ranks have a host each and whose groups are consecutive. `root`
+    /// folds in its section, unless its host is a leaf.
+    pub(crate) fn new(placement: &Placement, root: Option<usize>) -> GroupFold {
+        let (starts, size) = (&placement.group_costs().sections, placement.hosts());
+        let ends = starts.iter().skip(1).copied().chain([size]);
+        let section = |(&first, end): (&usize, usize)| {
+            let passes_on = |rank: &usize| !placement.is_leaf(*rank);
+            let own = root.filter(|root| (first..end).contains(root)).filter(passes_on);
+            (first, own.or((first..end).find(passes_on)).unwrap_or(first))
+        };
+        GroupFold { sections: starts.iter().zip(ends).map(section).collect(), size }
+    }
+
+    /// The rank that has the result.
+    pub(crate) fn last(&self) -> usize {
+        self.sections.last().map_or(0, |section| section.1)
+    }
+
+    /// True if a rank folds.
+    pub(crate) fn collects(&self, rank: usize) -> bool {
+        self.sections.iter().any(|section| section.1 == rank)
+    }
+
+    /// Folds the vectors of all ranks: in each section the vectors there are added to the sum of
+    /// the sections below. `into` is unused at ranks that do not fold.
+    pub(crate) fn append(&self, builder: &mut Builder, operand: &Operand, into: *mut u8) {
+        builder.reduce_with(&operand.reducer);
+        let rank = builder.rank();
+        let own = self.sections.partition_point(|section| section.0 <= rank) - 1;
+        let (first, collector) = self.sections[own];
+        if rank != collector {
+            let vector = operand.send.unwrap_or(into);
+            for (turn, range) in segments(operand).enumerate() {
+                builder.send(collector, turn, operand.piece(vector, &range));
+            }
+            return;
+        }
+        let next = self.sections.get(own + 1).copied();
+        let end = next.map_or(self.size, |section| section.0);
+        let below = own.checked_sub(1).map(|below| self.sections[below].1);
+        let sources: Vec<usize> = below.into_iter().chain(first..end).collect();
+        collect(builder, operand, sources.into_iter(), into, next.map(|section| section.1));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::{Binomial, absolute, intervals, relative};
-use crate::{Call, hierarchy};
+use crate::{Call, Team, group_costs, hierarchy};
 
 /// Arguments of a gather.
 #[derive(Clone, Debug)]
@@ -42,12 +42,25 @@ impl Gather {
 pub fn gather(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let size = Size::of_team(call.team, arguments.bytes());
+    let forced = call.selection.forced(Collective::Gather, size);
+    if let (None, Some(team)) = (forced, by_groups(call.team, arguments.bytes())) {
+        builder.within(&team, |builder| hierarchy::movement::gather(builder, arguments));
+        return builder.finish();
+    }
     match call.selection.choose(Collective::Gather, size) {
         Algorithm::Hierarchical => hierarchy::movement::gather(&mut builder, arguments),
         Algorithm::Linear => linear(&mut builder, arguments),
         _ => binomial(&mut builder, arguments),
     }
     builder.finish()
+}
+
+/// The team whose hosts are groups of hosts, if blocks of `bytes` bytes should go to the root, or
+/// from it, by one host of each.
+pub(crate) fn by_groups(team: &Team, bytes: i64) -> Option<Team> {
+    let pays =
+        team.placement.has_groups() && group_costs::by_groups_to_root(&team.placement, bytes);
+    if pays { team.grouped() } else { None }
 }
 
 /// Builds a plan for the "v" form, in which only the root knows all sizes.

@@ -10,6 +10,7 @@
 //! collective operation performance").
 
 pub(crate) mod blocks;
+pub(crate) mod host_tree;
 pub(crate) mod movement;
 pub mod phases;
 mod records;
@@ -17,6 +18,7 @@ pub(crate) mod reductions;
 pub(crate) mod varying;
 
 use crate::Team;
+use crate::placement_costs::HostTreeShape;
 use crate::tree::{Binomial, absolute, relative};
 
 /// Up to this many ranks of a host exchange data with their leader directly; more use a tree.
@@ -84,7 +86,7 @@ impl Hierarchy {
 
     /// The sub-team of the leaders, by host; `None` if this process does not lead.
     fn leader_team(&self) -> Option<Team> {
-        self.team.of(&self.leaders)
+        self.team.of_leaders(&self.leaders)
     }
 
     /// The parent of this process, and its children, in the tree of its host, whose root leads.
@@ -105,36 +107,14 @@ impl Hierarchy {
         (tree.parent.map(rank), children)
     }
 
-    /// The parent of this process, which leads its host, and its children, in a tree or chain of
-    /// the leaders. Hosts behind slow links are leaves; if the root's is one, it sends to one other
-    /// leader only.
-    fn between_hosts(&self, root: usize, is_chain: bool) -> (Option<usize>, Vec<usize>) {
+    /// The parent of this process, which leads its host, and its children, in a tree of the
+    /// leaders.
+    fn between_hosts(&self, root: usize, shape: HostTreeShape) -> (Option<usize>, Vec<usize>) {
         let placement = &self.team.placement;
-        let (hosts, first) = (self.hosts(), placement.host_of(root));
-        let others = (0..hosts).map(|node| absolute(node, first, hosts));
-        let (slow, fast): (Vec<usize>, Vec<usize>) =
-            others.partition(|&host| placement.is_slow(host));
-        let leaves: Vec<usize> = slow.into_iter().filter(|&host| host != first).collect();
+        let tree = placement.tree(placement.host_of(root), shape);
+        let (parent, children) = tree.around(self.host);
         let leader = |host: usize| self.leaders[host];
-        let Some(node) = fast.iter().position(|&host| host == self.host) else {
-            let leaf = leaves.iter().position(|&host| host == self.host);
-            return match leaf {
-                Some(leaf) => (Some(leader(fast[leaf % fast.len()])), Vec::new()),
-                None => (None, vec![leader(fast[0])]),
-            };
-        };
-        let (parent, mut children) = if is_chain {
-            let below = fast.get(node + 1).map(|&host| leader(host));
-            (node.checked_sub(1), below.into_iter().collect())
-        } else {
-            let tree = Binomial::new(node, fast.len());
-            let children = tree.children.iter().rev().map(|&(node, _)| leader(fast[node]));
-            (tree.parent, children.collect::<Vec<usize>>())
-        };
-        let own_leaves = leaves.iter().skip(node).step_by(fast.len());
-        children.extend(own_leaves.map(|&host| leader(host)));
-        let above = placement.is_slow(first).then(|| leader(first));
-        (parent.map(|node| leader(fast[node])).or(above), children)
+        (parent.map(leader), children.into_iter().map(leader).collect())
     }
 
     /// All ranks, host by host.

@@ -28,12 +28,14 @@ mod builder;
 pub mod cost;
 mod fold;
 pub mod gather;
+mod group_costs;
 pub mod hierarchy;
 mod host_copies;
 pub mod inter;
 pub mod neighborhood;
 pub mod operand;
 mod operation;
+mod placement_costs;
 pub mod plan;
 pub mod probe;
 pub mod reduce;
@@ -47,7 +49,10 @@ pub mod select;
 mod signature;
 pub mod simulation;
 mod team;
+#[cfg(test)]
+mod testing;
 mod tree;
+mod tree_costs;
 
 pub use buffers::{Blocks, Buffer, Element};
 pub use host_copies::HostCopies;

@@ -6,7 +6,7 @@
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
-use crate::{Call, fold, hierarchy};
+use crate::{Call, allreduce, fold, hierarchy};
 
 pub use crate::operand::Operand;
 
@@ -33,6 +33,11 @@ pub(crate) fn append(
     result: Option<*mut u8>,
 ) {
     let size = Size::of_reduction(&builder.team, operand);
+    let forced = call.selection.forced(Collective::Reduce, size);
+    if forced.is_none() && allreduce::folds_by_groups(&builder.team, operand, false) {
+        by_groups(builder, root, operand, result);
+        return builder.phase();
+    }
     match call.selection.choose(Collective::Reduce, size) {
         Algorithm::Hierarchical => {
             hierarchy::reductions::reduce(builder, call, root, operand, result);
@@ -46,7 +51,7 @@ pub(crate) fn append(
 /// One rank folds: the root, or one whose link is not slow.
 fn linear(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
     let placement = builder.team.placement.clone();
-    let is_slow = placement.is_slow(placement.host_of(root));
+    let is_slow = placement.is_leaf(placement.host_of(root));
     let (rank, collector) = (builder.rank(), if is_slow { placement.relay() } else { root });
     let into = match result {
         Some(result) => result,
@@ -60,6 +65,26 @@ fn linear(builder: &mut Builder, root: usize, operand: &Operand, result: Option<
             builder.send(root, 0, operand.whole(into));
         } else if rank == root {
             builder.receive(collector, 0, operand.whole(into));
+        }
+    }
+}
+
+/// Each group folds its vectors and the sum of those before it, and the last one sends the result.
+fn by_groups(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
+    let folding = fold::GroupFold::new(&builder.team.placement, Some(root));
+    let (rank, last) = (builder.rank(), folding.last());
+    let into = match result {
+        Some(result) => result,
+        None if folding.collects(rank) => builder.scratch(operand.count, &operand.element),
+        None => std::ptr::dangling_mut(),
+    };
+    folding.append(builder, operand, into);
+    if last != root {
+        builder.phase();
+        if rank == last {
+            builder.send(root, 0, operand.whole(into));
+        } else if rank == root {
+            builder.receive(last, 0, operand.whole(into));
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::{Binomial, absolute, intervals, relative};
-use crate::{Call, hierarchy};
+use crate::{Call, gather, hierarchy};
 
 /// Arguments of a scatter.
 #[derive(Clone, Debug)]
@@ -36,6 +36,11 @@ impl Scatter {
 pub fn scatter(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let size = Size::of_team(call.team, arguments.bytes());
+    let forced = call.selection.forced(Collective::Scatter, size);
+    if let (None, Some(team)) = (forced, gather::by_groups(call.team, arguments.bytes())) {
+        builder.within(&team, |builder| hierarchy::movement::scatter(builder, arguments));
+        return builder.finish();
+    }
     match call.selection.choose(Collective::Scatter, size) {
         Algorithm::Hierarchical => hierarchy::movement::scatter(&mut builder, arguments),
         Algorithm::Linear => linear(&mut builder, arguments),

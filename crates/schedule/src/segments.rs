@@ -6,11 +6,13 @@
 //! every rank a message, and where ranks share a core, a turn on that core.
 
 use crate::cost::{self, Picoseconds};
+use crate::placement_costs::{HostTreeShape, TreeCosts, WayCosts};
 use crate::select::Algorithm;
 use crate::team::Placement;
 
 /// Least length of a segment in bytes, except for the last. Shorter ones do not even pay where
-/// links are slow and each rank has a core.
+/// links are slow and each rank has a core. A message of this length does not wait for its
+/// receiver.
 pub(crate) const LEAST: i64 = 64 << 10;
 
 /// Time on a core that a rank takes for a message when other ranks want the core: it is woken,
@@ -20,44 +22,42 @@ const TURN: Picoseconds = 24_000_000;
 /// Messages that a segment takes between hosts, all in a row: its announcement, the request of the
 /// receiver and the data.
 const RENDEZVOUS: Picoseconds = 3;
+/// Segments that are under way to a host at the same time.
+const WINDOW: u64 = 4;
 
 /// How long data is broadcast: the tree of the hosts and the bytes of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pipeline {
-    /// [`Algorithm::Chain`], [`Algorithm::Binomial`], or [`Algorithm::ScatterAllgather`] if each
-    /// rank has a host to itself.
-    pub(crate) tree: Algorithm,
+    pub(crate) shape: HostTreeShape,
     /// Bytes of a segment.
     pub(crate) segment: i64,
 }
 
 /// The costs of a broadcast in a placement.
-struct Costs {
-    hosts: u64,
+struct Costs<'a> {
+    placement: &'a Placement,
     /// Ranks of the largest host that receive from its leader.
     followers: u64,
     ranks_per_core: u64,
-    gap_per_byte: Picoseconds,
 }
 
-impl Costs {
-    fn of(placement: &Placement) -> Costs {
+/// Messages in a row that bring a segment, each of which takes the latency.
+fn latencies(segment: i64) -> u64 {
+    if segment <= LEAST { 1 } else { RENDEZVOUS }
+}
+
+impl Costs<'_> {
+    fn of(placement: &Placement) -> Costs<'_> {
         Costs {
-            hosts: placement.hosts() as u64,
+            placement,
             followers: placement.most_members().saturating_sub(1) as u64,
             ranks_per_core: placement.ranks_per_core() as u64,
-            gap_per_byte: placement.gap_per_byte(),
         }
     }
 
     /// What the turns of all ranks on a core cost for one message each.
     fn turns(&self) -> Picoseconds {
         if self.ranks_per_core > 1 { self.ranks_per_core * TURN } else { 0 }
-    }
-
-    /// What a message between hosts costs, its bytes apart.
-    fn message(&self) -> Picoseconds {
-        2 * RENDEZVOUS * cost::BETWEEN_HOSTS.overhead + self.turns()
     }
 
     /// A segment on its way from a leader to the other ranks of its host.
@@ -69,34 +69,42 @@ impl Costs {
         steps.saturating_mul(one)
     }
 
-    /// The time of a broadcast.
-    fn time(&self, Pipeline { tree, segment }: Pipeline, bytes: i64) -> Picoseconds {
-        let segments = (bytes as u64).div_ceil(segment as u64);
-        let transfer = |bytes: u64| bytes.saturating_mul(self.gap_per_byte);
-        let (rounds, local) = (ceiling_log(self.hosts), self.within_host(segment));
-        let message = self.message();
-        let transferred = transfer(segment as u64);
-        let levels = match tree {
-            // Each host receives a segment while it passes on the one before.
-            Algorithm::Chain => (segments + self.hosts.saturating_sub(2))
-                .saturating_mul(message.saturating_add(transferred.max(local))),
-            // The root sends each segment to as many hosts as the tree has rounds.
-            Algorithm::Binomial => {
-                let one = message.saturating_add(transferred);
-                segments.saturating_mul(rounds.saturating_mul(one).max(local))
-            }
-            _ => {
-                let all_but_own = bytes as u64 - bytes as u64 / self.hosts;
-                let messages = (rounds + self.hosts - 1).saturating_mul(message);
-                messages.saturating_add(transfer(2 * all_but_own))
-            }
+    /// The time of a broadcast by a tree: that of the first segment to the last host, and then each
+    /// segment takes as long as on the busiest host or link.
+    fn time(&self, Pipeline { shape, segment }: Pipeline, bytes: i64) -> Picoseconds {
+        let TreeCosts { gap_per_byte, work, messages, latency, way } =
+            *self.placement.tree_costs(shape);
+        let (segments, local) =
+            ((bytes as u64).div_ceil(segment as u64), self.within_host(segment));
+        let transfer = |gap: Picoseconds| gap.saturating_mul(segment as u64);
+        let sending = |messages: u64, work: Picoseconds| {
+            (RENDEZVOUS * work).saturating_add(messages.saturating_mul(self.turns()))
         };
-        levels.saturating_add(local)
+        let passing = transfer(gap_per_byte).max(local).saturating_add(sending(messages, work));
+        let waiting = latencies(segment).saturating_mul(latency) / WINDOW;
+        let first = sending(way.messages, way.work)
+            .saturating_add(transfer(way.gap_per_byte).max(local))
+            .saturating_add(latencies(segment).saturating_mul(way.latency));
+        (segments - 1)
+            .saturating_mul(passing.max(waiting))
+            .saturating_add(first)
+            .saturating_add(local)
     }
-}
 
-fn ceiling_log(number: u64) -> u64 {
-    u64::from(number.next_power_of_two().ilog2())
+    /// The time of a broadcast by which each rank gets a part of the data, and then the parts pass
+    /// around a ring. Each rank has a host.
+    fn time_of_scatter(&self, bytes: i64) -> Picoseconds {
+        let hosts = self.placement.hosts() as u64;
+        let WayCosts { gap_per_byte, latency, work, .. } = *self.placement.ring_costs();
+        let part = bytes / hosts as i64;
+        let message = (2 * RENDEZVOUS * work)
+            .saturating_add(self.turns())
+            .saturating_add(latencies(part).saturating_mul(latency));
+        let messages =
+            (u64::from(hosts.next_power_of_two().ilog2()) + hosts - 1).saturating_mul(message);
+        let all_but_own = bytes as u64 - bytes as u64 / hosts;
+        messages.saturating_add(gap_per_byte.saturating_mul(2 * all_but_own))
+    }
 }
 
 /// The lengths of segments that are compared, ascending: powers of two, and the whole.
@@ -106,22 +114,58 @@ fn lengths(bytes: i64) -> impl Iterator<Item = i64> {
     powers.take_while(move |&length| length < bytes).chain([bytes])
 }
 
-/// How to broadcast `bytes` bytes among hosts, with this tree if one is given.
-pub(crate) fn pipeline(placement: &Placement, bytes: i64, tree: Option<Algorithm>) -> Pipeline {
+/// How to broadcast `bytes` bytes among hosts by a tree, and how long it takes. The tree is forced,
+/// or any.
+fn best(placement: &Placement, bytes: i64, forced: Option<Algorithm>) -> (Picoseconds, Pipeline) {
     let costs = Costs::of(placement);
-    let trees = match tree {
-        Some(tree) => vec![tree],
-        None => vec![Algorithm::Chain, Algorithm::Binomial],
+    let shapes: &[HostTreeShape] = match forced {
+        Some(Algorithm::Chain) => &[HostTreeShape::Chain],
+        Some(_) => &[HostTreeShape::Binomial],
+        None if placement.has_groups() => {
+            &[HostTreeShape::Chain, HostTreeShape::GroupChain, HostTreeShape::Binomial]
+        }
+        None => &[HostTreeShape::Chain, HostTreeShape::Binomial],
     };
-    let segmented = lengths(bytes)
-        .flat_map(|segment| trees.iter().map(move |&tree| Pipeline { tree, segment }));
+    let all = lengths(bytes)
+        .flat_map(|segment| shapes.iter().map(move |&shape| Pipeline { shape, segment }));
+    let timed = all.map(|one| (costs.time(one, bytes), one));
+    timed.min_by_key(|one| one.0).expect("there is a whole segment")
+}
+
+/// The predicted time of a broadcast among hosts by a tree.
+pub(crate) fn time(placement: &Placement, bytes: i64) -> Picoseconds {
+    best(placement, bytes.max(1), None).0
+}
+
+/// How to broadcast `bytes` bytes among hosts, by this tree if one is given.
+pub(crate) fn pipeline(placement: &Placement, bytes: i64, tree: Option<Algorithm>) -> Pipeline {
+    if bytes > LEAST {
+        return best(placement, bytes, tree).1;
+    }
+    // Short data goes as a whole.
+    let chain = tree == Some(Algorithm::Chain);
+    let shape = if chain { HostTreeShape::Chain } else { short_shape(placement, bytes) };
+    Pipeline { shape, segment: LEAST }
+}
+
+/// The tree for data that goes as a whole.
+fn short_shape(placement: &Placement, bytes: i64) -> HostTreeShape {
+    let costs = Costs::of(placement);
+    let time = |shape| costs.time(Pipeline { shape, segment: bytes.max(1) }, bytes.max(1));
+    let by_groups =
+        placement.has_groups() && time(HostTreeShape::GroupChain) < time(HostTreeShape::Binomial);
+    if by_groups { HostTreeShape::GroupChain } else { HostTreeShape::Binomial }
+}
+
+/// True if `bytes` bytes are broadcast sooner in parts, which pass around a ring, than by a tree.
+/// Each rank has a host.
+pub(crate) fn scatters(placement: &Placement, bytes: i64) -> bool {
     // Where ranks share cores, the many messages of a scatter do not pay; and it would send more
-    // over a slow link than the data once.
-    let may_scatter = costs.followers == 0 && costs.ranks_per_core == 1;
-    let scatters = tree.is_none() && may_scatter && !placement.has_slow_hosts();
-    let scatter = Pipeline { tree: Algorithm::ScatterAllgather, segment: bytes };
-    let all = segmented.chain(scatters.then_some(scatter));
-    all.min_by_key(|&one| costs.time(one, bytes)).expect("there is a whole segment")
+    // over a slow link, or out of a group, than the data once.
+    placement.ranks_per_core() == 1
+        && !placement.has_leaves()
+        && !placement.has_groups()
+        && Costs::of(placement).time_of_scatter(bytes) < best(placement, bytes, None).0
 }
 
 /// Bytes of a segment of data that passes down in a host while it arrives in parts.
@@ -145,9 +189,9 @@ mod tests {
         placement.with_rates(|_| rate).with_ranks_per_core(ranks_per_core)
     }
 
-    fn chosen(placement: &Placement, bytes: i64) -> (Algorithm, i64) {
-        let Pipeline { tree, segment } = pipeline(placement, bytes, None);
-        (tree, segment)
+    fn chosen(placement: &Placement, bytes: i64) -> (HostTreeShape, i64) {
+        let Pipeline { shape, segment } = pipeline(placement, bytes, None);
+        (shape, segment)
     }
 
     #[test]
@@ -161,7 +205,7 @@ mod tests {
     #[test]
     fn a_slow_link_carries_every_byte_once_in_short_segments() {
         let slow = placement(8, 1, 1, 125_000_000);
-        assert_eq!(chosen(&slow, MEBIBYTE), (Algorithm::Chain, LEAST));
+        assert_eq!(chosen(&slow, MEBIBYTE), (HostTreeShape::Chain, LEAST));
     }
 
     #[test]
@@ -171,7 +215,7 @@ mod tests {
         assert!(chosen(&alone, MEBIBYTE).1 < chosen(&crowded, MEBIBYTE).1);
         assert_eq!(
             chosen(&placement(8, 8, 32, 1_250_000_000), MEBIBYTE),
-            (Algorithm::Binomial, MEBIBYTE)
+            (HostTreeShape::Binomial, MEBIBYTE)
         );
         assert_eq!(within_host(&crowded, MEBIBYTE), MEBIBYTE / 2);
         assert_eq!(within_host(&alone, MEBIBYTE), LEAST);
@@ -180,18 +224,17 @@ mod tests {
     #[test]
     fn many_hosts_scatter() {
         let many = placement(64, 1, 1, 1_250_000_000);
-        assert_eq!(chosen(&many, MEBIBYTE).0, Algorithm::ScatterAllgather);
+        assert!(scatters(&many, 4 * MEBIBYTE) && !scatters(&many, 16 * MEBIBYTE));
         let slow = many.clone().with_rates(|host| if host == 5 { 1 << 20 } else { 1 << 30 });
         for placement in [slow, many.with_ranks_per_core(2)] {
-            assert_ne!(chosen(&placement, MEBIBYTE).0, Algorithm::ScatterAllgather);
+            assert!(!scatters(&placement, 4 * MEBIBYTE));
         }
     }
 
     #[test]
     fn longer_data_takes_longer_and_never_overflows() {
         for placement in [placement(1, 4, 9, 0), placement(2, 1, 1, 1), placement(1000, 64, 1, 0)] {
-            let costs = Costs::of(&placement);
-            let time = |bytes| costs.time(pipeline(&placement, bytes, None), bytes);
+            let time = |bytes| best(&placement, bytes, None).0;
             let times: Vec<_> = (16..63).map(|log| time(1 << log)).collect();
             assert!(times.is_sorted(), "{times:?}");
         }

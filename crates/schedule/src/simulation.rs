@@ -16,9 +16,9 @@ use std::fmt;
 
 use towpath_base::ids::PeerIndex;
 
-use crate::cost::{CostModel, LinkCost, LinkCosts, Picoseconds};
+use crate::cost::{CostModel, LinkCost, LinkCosts, LogGp, Picoseconds};
 use crate::plan::{NONE, Plan, StepAction, StepId};
-use crate::team::Team;
+use crate::team::{Placement, Team};
 
 /// A step that waits for a matching send or receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +138,17 @@ pub fn simulate(
         }
     }
     simulation.verdict().map(|()| now)
+}
+
+impl CostModel {
+    /// The link between two ranks.
+    pub fn link(&self, placement: &Placement, one: usize, other: usize) -> &LogGp {
+        if placement.host_of(one) == placement.host_of(other) {
+            &self.same_host
+        } else {
+            &self.between_hosts
+        }
+    }
 }
 
 /// A step of a rank.

@@ -19,6 +19,7 @@ mod figures;
 mod links;
 pub mod measurement;
 pub mod names;
+mod network;
 mod table;
 pub mod tournament;
 mod units;
@@ -26,6 +27,7 @@ mod units;
 pub use error::{Error, Result};
 pub use figures::{Figure, FigureOrigin};
 pub use links::{HostLink, HostPath, Uplink};
+pub use network::{HostNetwork, NetworkHost, NetworkLink};
 pub use units::{readable_latency, readable_rate};
 
 use assembly::{Assembly, GroupFacts, HostFacts};

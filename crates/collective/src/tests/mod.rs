@@ -17,6 +17,7 @@ pub(super) use store::{Matrix, Sample, Shape, Store};
 use std::sync::Arc;
 
 use towpath_schedule::{Placement, Team};
+use towpath_topology::{HostNetwork, NetworkHost, NetworkLink};
 
 use crate::select::{Algorithm, Collective, Selection, TABLE};
 
@@ -53,16 +54,26 @@ enum Mapping {
     Slow,
     /// As apart, and the first host and every fourth one behind it are behind slow links.
     SlowApart,
+    /// Two consecutive ranks each, on hosts in racks of two, in sites of two; uplinks are slow.
+    Racks,
+    /// As apart, in consecutive racks of three, whose uplinks are slow; every fourth host should
+    /// not lead.
+    RacksApart,
+    /// As apart, in groups of which each has every third host, with slow processors on some hosts.
+    GroupsApart,
 }
 
 impl Mapping {
-    const SEVERAL_HOSTS: [Mapping; 6] = [
+    const SEVERAL_HOSTS: [Mapping; 9] = [
         Mapping::Consecutive,
         Mapping::Cyclic,
         Mapping::Unequal,
         Mapping::Apart,
         Mapping::Slow,
         Mapping::SlowApart,
+        Mapping::Racks,
+        Mapping::RacksApart,
+        Mapping::GroupsApart,
     ];
 
     fn host(self, rank: usize) -> u32 {
@@ -72,9 +83,34 @@ impl Mapping {
             Mapping::Consecutive => rank / 3,
             Mapping::Cyclic | Mapping::Slow => rank % 3,
             Mapping::Unequal => [7, 2, 2, 9, 2, 9, 2, 2].get(rank as usize).copied().unwrap_or(9),
-            Mapping::Apart | Mapping::SlowApart => rank,
+            Mapping::Racks => rank / 2,
+            Mapping::Apart | Mapping::SlowApart | Mapping::RacksApart | Mapping::GroupsApart => {
+                rank
+            }
         }
     }
+}
+
+/// What joins the hosts of [`Mapping::Racks`] and the like.
+fn network(mapping: Mapping, hosts: usize) -> HostNetwork {
+    let slow = NetworkLink { rate: 1_000_000, latency: 1_000_000, half_duplex: false };
+    let host = |number: usize| {
+        let mut host = NetworkHost::default();
+        match mapping {
+            // Racks, and behind them their sites.
+            Mapping::Racks => host.groups = vec![hosts + number / 4, number / 2],
+            Mapping::RacksApart => {
+                host.groups = vec![number / 3];
+                host.leads = !number.is_multiple_of(4);
+            }
+            _ => {
+                host.groups = vec![number % 3];
+                host.processor = if number % 5 == 1 { 100 } else { 1000 };
+            }
+        }
+        host
+    };
+    HostNetwork { hosts: (0..hosts).map(host).collect(), uplinks: vec![slow; 2 * hosts] }
 }
 
 /// Where the ranks are, and how algorithms are chosen.
@@ -100,6 +136,9 @@ impl Setting {
         let mut placement = placement.with_ranks_per_core(size % 3);
         if matches!(self.mapping, Mapping::Slow | Mapping::SlowApart) {
             placement = placement.with_rates(|host| if host % 4 == 0 { 1 } else { 10 });
+        }
+        if matches!(self.mapping, Mapping::Racks | Mapping::RacksApart | Mapping::GroupsApart) {
+            placement = placement.on_network(&network(self.mapping, size));
         }
         Team { placement: Arc::new(placement), ..team(rank, size) }
     }

@@ -13,6 +13,7 @@ use towpath_collective::numbers::{self, CallForm};
 use towpath_collective::order::{CallOrder, PlacedCall};
 use towpath_collective::{AgreedRates, CallSignature, KeptCalls, Placements, Selection, Team};
 use towpath_mapping::topology::Topology;
+use towpath_network::HostNetwork;
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use towpath_neutral::error::{Result, fail};
@@ -205,24 +206,24 @@ impl Comm {
         self.is_unused() && self.selection.set(selection).is_ok()
     }
 
-    /// Sets the rates of the links of the job's hosts for the collectives of this communicator.
-    /// False where [`Comm::select`] is, and on an intercommunicator.
-    pub(crate) fn describe(&self, rates: &[u64]) -> bool {
+    /// Sets what joins the job's hosts for the collectives of this communicator. False where
+    /// [`Comm::select`] is, and on an intercommunicator.
+    pub(crate) fn describe(&self, network: HostNetwork) -> bool {
         let is_accepted = !self.is_inter() && self.is_unused();
         if is_accepted {
-            self.placements().describe(Arc::new(self.group.placement_with(rates)));
+            self.placements().describe(Arc::new(self.group.placement_on(|| network)));
         }
         is_accepted
     }
 
     /// Sets the rates of the links of the job's hosts on which the members have agreed in a
     /// blocking call. `begun` are the calls of each form that some member has begun. False if the
-    /// same hosts are slow as before: then nothing changes.
+    /// same hosts are leaves as before: then nothing changes.
     pub(crate) fn adopt(&self, rates: AgreedRates, begun: [u64; 3]) -> bool {
         let placement = Arc::new(self.group.placement_with(&rates));
         let mut placements = self.placements();
         let known = placements.of(CallForm::Blocking, begun[0]);
-        let is_news = known.is_none_or(|known| !known.has_same_slow_hosts(&placement));
+        let is_news = known.is_none_or(|known| !known.has_same_leaves(&placement));
         if is_news {
             self.kept.lock().unwrap().clear();
             placements.adopt(placement, rates, begun);

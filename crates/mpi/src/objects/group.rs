@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_collective::{Placement, Team};
+use towpath_network::HostNetwork;
 
 use crate::process;
 
@@ -43,26 +44,26 @@ impl Group {
         self.peers.len()
     }
 
-    /// Which members share a host, which hosts are behind slow links, and how many ranks share a
-    /// core. Members of several jobs do not know the same of each other, so they assume nothing.
+    /// Which members share a host, what joins the hosts, and how many ranks share a core. Members
+    /// of several jobs do not know the same of each other, so they assume nothing.
     pub(crate) fn placement(&self) -> &Arc<Placement> {
-        self.placement.get_or_init(|| Arc::new(self.placement_by(process::link_rate_of)))
+        self.placement.get_or_init(|| Arc::new(self.placement_on(process::host_network)))
     }
 
-    /// The same with another rate of the link of each member's host.
-    fn placement_by(&self, rate: impl Fn(PeerIndex) -> u64) -> Placement {
+    /// The same on the hosts of another network.
+    pub(crate) fn placement_on(&self, network: impl FnOnce() -> HostNetwork) -> Placement {
         let peers = &self.peers;
         let placement = Placement::new(peers.iter().map(|&peer| process::host_of(peer)));
         if !peers.iter().all(|&peer| process::rank_in_own_job(peer).is_some()) {
             return placement;
         }
-        let leaders: Vec<PeerIndex> = placement.leaders().map(|rank| peers[rank]).collect();
-        placement.with_rates(|host| rate(leaders[host])).with_ranks_per_core(process::ranks_per_core())
+        let placement = if placement.hosts() > 1 { placement.on_network(&network()) } else { placement };
+        placement.with_ranks_per_core(process::ranks_per_core())
     }
 
     /// The same with these rates of the links of the job's hosts.
     pub(crate) fn placement_with(&self, rates: &[u64]) -> Placement {
-        self.placement_by(|peer| rates.get(process::host_of(peer) as usize).copied().unwrap_or(0))
+        self.placement_on(|| process::host_network().with_rates(rates))
     }
 
     /// The group as a team for collectives, with messages in `context`; this process has rank

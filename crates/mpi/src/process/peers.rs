@@ -1,7 +1,7 @@
 //! Identifies peers: which process of which job a [`PeerIndex`] is, and on which host it runs.
 
 use towpath_base::ids::{PeerIndex, ProcessId};
-use towpath_network::Jobs;
+use towpath_network::{HostNetwork, Jobs};
 use towpath_neutral::error::{Result, fail};
 use towpath_topology::{Figure, FigureOrigin};
 
@@ -42,13 +42,13 @@ pub(crate) fn host_of(peer: PeerIndex) -> u32 {
     jobs().and_then(|jobs| jobs.host_of(peer)).unwrap_or(0)
 }
 
-/// Rate of the link of a peer's host in bytes per second, the same in all processes of the job; 0
-/// if unknown.
-pub(crate) fn link_rate_of(peer: PeerIndex) -> u64 {
-    jobs().and_then(|jobs| jobs.link_rate(jobs.host_of(peer)?)).unwrap_or(0)
+/// What joins the hosts of this process's job, the same in all its processes.
+pub(crate) fn host_network() -> HostNetwork {
+    jobs().map(Jobs::host_network).unwrap_or_default()
 }
 
-/// The same with its origin.
+/// Rate of the link of a peer's host in bytes per second with its origin, the same in all processes
+/// of the job.
 pub(crate) fn link_figure_of(peer: PeerIndex) -> Figure<u64> {
     let unknown = Figure { value: 0, origin: FigureOrigin::Default };
     jobs().map_or(unknown, |jobs| jobs.link_figure(host_of(peer)))
@@ -62,10 +62,10 @@ pub(crate) fn show_measured(rates: impl Iterator<Item = (u32, Option<u64>)>) {
     }
 }
 
-/// Rates of the links of all hosts of this process's job as the text of a topology file has them;
-/// `None` if it is not one, or the hosts have no names here.
-pub(crate) fn described_rates(text: &str) -> Option<Vec<u64>> {
-    jobs()?.described_rates(text)
+/// What joins the hosts of this process's job as the text of a topology file has it; `None` if it
+/// is not one, or the hosts have no names here.
+pub(crate) fn described(text: &str) -> Option<HostNetwork> {
+    jobs()?.described(text)
 }
 
 /// How many ranks of this process's job share a core, the same in all its processes.

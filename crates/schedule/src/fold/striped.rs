@@ -16,7 +16,7 @@ const CHUNK: i64 = 128 << 10;
 pub(crate) fn chunks(placement: &Placement, operand: &Operand) -> impl Iterator<Item = Vec<i64>> {
     let (count, size) = (operand.count, operand.element.size.max(1));
     let stripes = placement.hosts() as i64;
-    let most = match placement.has_slow_hosts() {
+    let most = match placement.has_leaves() {
         true => (CHUNK / size).max((count / SEGMENTS).saturating_mul(stripes).saturating_add(1)),
         false => count.max(1),
     };

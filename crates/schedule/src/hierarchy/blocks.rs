@@ -9,9 +9,6 @@ use crate::buffers::{Blocks, Element, Piece};
 
 impl Blocks {
     /// The blocks of `ranks`, in this order, as one piece. `None` if an offset exceeds 63 bits.
-    ///
-    /// # Panics
-    /// If each block has a type of its own.
     pub(crate) fn pieces_of(&self, ranks: &[usize]) -> Option<Piece> {
         let is_run = ranks.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let (pointer, element, offsets, lengths): (_, _, Option<Vec<i64>>, Vec<i64>) = match self {
@@ -32,7 +29,7 @@ impl Blocks {
                 let lengths = ranks.iter().map(|&rank| counts[rank]).collect();
                 (pointer, element, ranks.iter().map(offset).collect(), lengths)
             }
-            Blocks::Mixed { .. } => panic!("blocks of several types are not sent by hosts"),
+            Blocks::Mixed { .. } => return self.mixed_pieces_of(ranks),
         };
         let (unit, datatype) = match element.datatype() {
             Some(datatype) => (1, datatype.clone()),
@@ -44,11 +41,36 @@ impl Blocks {
         Some(element.with(&datatype).piece(*pointer, 0, 1))
     }
 
+    /// Like [`Blocks::pieces_of`] for blocks with a type each, such as those of whole hosts, whose
+    /// groups have leaders of their own.
+    fn mixed_pieces_of(&self, ranks: &[usize]) -> Option<Piece> {
+        let pieces: Vec<Piece> = ranks.iter().map(|&rank| self.piece(rank)).collect();
+        let is_row = |pair: &[Piece]| {
+            let end = pair[0]
+                .contiguous()
+                .map(|(start, _)| start.wrapping_offset(pair[0].bytes() as isize));
+            pair[1].contiguous().is_some() && end == Some(pair[1].pointer)
+        };
+        let pointer = self.pointer();
+        let Some(first) = pieces.first() else { return Some(Piece::raw(pointer, 0)) };
+        if first.contiguous().is_some() && pieces.windows(2).all(is_row) {
+            return Some(Piece::raw(first.pointer, pieces.iter().map(Piece::bytes).sum()));
+        }
+        let byte = || Datatype::named(Basic::Byte);
+        let (mut lengths, mut offsets, mut types) = (Vec::new(), Vec::new(), Vec::new());
+        for piece in &pieces {
+            let datatype = piece.datatype();
+            lengths.push(if datatype.is_some() { piece.count } else { piece.bytes() });
+            types.push(datatype.cloned().unwrap_or_else(byte));
+            offsets.push(piece.pointer.addr().wrapping_sub(pointer.addr()) as i64);
+        }
+        let datatype = Datatype::structure(&lengths, &offsets, &types, Form::Large).ok()?;
+        let typed = pieces.iter().find(|piece| piece.typed.is_some()).unwrap_or(first);
+        Some(Element::of_piece(typed).with(&datatype).piece(pointer, 0, 1))
+    }
+
     /// The blocks of each of several groups of ranks, as one block for each group. `None` if an
     /// offset exceeds 63 bits.
-    ///
-    /// # Panics
-    /// If each block has a type of its own.
     pub(crate) fn grouped<'a>(&self, groups: impl Iterator<Item = &'a [usize]>) -> Option<Blocks> {
         let pointer = self.pointer();
         let (mut counts, mut displacements, mut elements) = (Vec::new(), Vec::new(), Vec::new());

@@ -6,9 +6,9 @@ use crate::broadcast;
 use crate::buffers::{Blocks, Buffer, Element, Piece};
 use crate::builder::Builder;
 use crate::gather::Gather;
+use crate::placement_costs::HostTreeShape;
 use crate::scatter::Scatter;
 use crate::segments::Pipeline;
-use crate::select::Algorithm;
 use crate::{Call, Team, barrier};
 
 /// A leader sends the blocks of its host as soon as it has this many bytes, so that the link
@@ -25,7 +25,8 @@ const LARGEST_ALLTOALL: i64 = 32 << 20;
 const UP: usize = 0;
 const DOWN: usize = 1;
 
-/// Every leader waits for the ranks of its host, then for all other leaders.
+/// Every leader waits for the ranks of its host, then for all other leaders. The hosts may be
+/// groups of hosts.
 pub(crate) fn barrier(builder: &mut Builder) {
     let hierarchy = Hierarchy::new(&builder.team, None);
     let (parent, children) = hierarchy.in_host_tree();
@@ -38,7 +39,7 @@ pub(crate) fn barrier(builder: &mut Builder) {
         builder.await_signal(hierarchy.team.peers[parent], DOWN);
     }
     if let Some(leaders) = hierarchy.leader_team() {
-        builder.within(&leaders, barrier::dissemination);
+        builder.within(&leaders, barrier::append);
     }
     builder.phase();
     for child in children {
@@ -51,11 +52,13 @@ pub(crate) fn bcast(builder: &mut Builder, call: &Call, root: usize, data: &Buff
     let hierarchy = Hierarchy::new(&builder.team, Some(root));
     let (mut parent, mut children) = (None, Vec::new());
     let placement = &hierarchy.team.placement;
-    let Pipeline { tree, segment } = broadcast::between_hosts(call, placement, data.bytes());
+    let Pipeline { mut shape, segment } = broadcast::between_hosts(call, placement, data.bytes());
     if hierarchy.leads() {
         // Behind a slow link at the root, the others have time to send several copies.
-        let is_chain = tree == Algorithm::Chain && !placement.is_slow(placement.host_of(root));
-        (parent, children) = hierarchy.between_hosts(root, is_chain);
+        if placement.is_leaf(placement.host_of(root)) && !placement.has_groups() {
+            shape = HostTreeShape::Binomial;
+        }
+        (parent, children) = hierarchy.between_hosts(root, shape);
     }
     let (above, below) = hierarchy.in_host_tree();
     children.extend(below);

@@ -16,6 +16,7 @@ use crate::operand::Operand;
 use crate::scatter::Scatter;
 use crate::select::{Algorithm, COLLECTIVES, Collective, TABLE};
 use crate::team::Placement;
+use crate::testing::{Random, random_network};
 use crate::{Blocks, Buffer, Call, Element, Operation, Reducer, Selection};
 
 const NEAR: LogGp = LogGp { latency: 300_000, overhead: 50_000, gap: 60_000, gap_per_byte: 100 };
@@ -186,6 +187,150 @@ fn payload_crosses_a_slow_link_once_in_each_direction() {
                     (sum(&|message| message.0 == 1), sum(&|message| message.1 == 1));
                 let what = (collective, per_host, root, sent, received);
                 assert!(sent <= 8 * count && received <= 8 * count, "{what:?}");
+            }
+        }
+    }
+}
+
+/// Teams of all ranks on random hosts, of which each has up to `most` ranks.
+fn random_teams(random: &mut Random, hosts: usize, most: usize) -> Vec<Team> {
+    let network = random_network(random, hosts);
+    let identities: Vec<u32> = (0..hosts as u32)
+        .flat_map(|host| std::iter::repeat_n(host, 1 + random.below(most)))
+        .collect();
+    let placement = Arc::new(Placement::new(identities.iter().copied()).on_network(&network));
+    let team = |rank| Team { placement: placement.clone(), ..team(rank, identities.len(), 1) };
+    (0..identities.len()).map(team).collect()
+}
+
+#[test]
+fn schedules_end_whatever_joins_the_hosts() {
+    let mut random = Random::new(3);
+    for round in 0..60 {
+        let hosts = 2 + random.below(20);
+        let teams = random_teams(&mut random, hosts, 1 + round % 3);
+        for &(name, collective) in COLLECTIVES {
+            for count in [0, 1, 300, 20_000] {
+                let root = random.below(teams.len());
+                let few = if has_blocks(collective) { count.min(1_000) } else { count };
+                let plans = plans(collective, &teams, root, few);
+                let outcome = completion_time(&teams[0], &plans, &SYNCHRONOUS);
+                outcome.unwrap_or_else(|deadlock| {
+                    panic!("{name} of {count}, root {root}, {:?}: {deadlock}", teams[0].placement)
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_ranks_in_groups_finish_short_calls() {
+    let mut random = Random::new(4);
+    for (hosts, each) in [(1_000, 10), (1_250, 1)] {
+        let mut network = random_network(&mut random, hosts);
+        while network.uplinks.is_empty() {
+            network = random_network(&mut random, hosts);
+        }
+        let size = hosts * each;
+        let placement = Placement::new((0..size).map(|rank| (rank / each) as u32));
+        let placement = Arc::new(placement.on_network(&network));
+        let teams: Vec<Team> = (0..size)
+            .map(|rank| Team { placement: placement.clone(), ..team(rank, 1, 1) })
+            .collect();
+        let peers: Arc<[PeerIndex]> = (0..size as u32).map(PeerIndex).collect();
+        let teams: Vec<Team> =
+            teams.into_iter().map(|team| Team { peers: peers.clone(), ..team }).collect();
+        for collective in [Collective::Barrier, Collective::Bcast, Collective::Allreduce] {
+            let plans = plans(collective, &teams, size / 2, 1);
+            let outcome = completion_time(&teams[0], &plans, &SYNCHRONOUS);
+            outcome.unwrap_or_else(|deadlock| panic!("{collective:?}: {deadlock}"));
+        }
+    }
+}
+
+/// Bytes that pass the uplink of each group, outwards and inwards.
+fn over_uplinks(teams: &[Team], plans: &[Plan]) -> Vec<[i64; 2]> {
+    let network = teams[0].placement.network();
+    let mut passed = vec![[0; 2]; network.uplinks.len()];
+    for (from, to, bytes) in between_hosts(&teams[0], plans) {
+        let (outer, inner) = (&network.hosts[from].groups, &network.hosts[to].groups);
+        let only = |one: &[usize], other: &[usize]| -> Vec<usize> {
+            one.iter().copied().filter(|group| !other.contains(group)).collect()
+        };
+        only(outer, inner).into_iter().for_each(|group| passed[group][0] += bytes);
+        only(inner, outer).into_iter().for_each(|group| passed[group][1] += bytes);
+    }
+    passed
+}
+
+#[test]
+fn a_broadcast_enters_each_group_once() {
+    let mut random = Random::new(5);
+    for round in 0..100 {
+        let hosts = 2 + random.below(30);
+        let teams = random_teams(&mut random, hosts, 1 + round % 2);
+        for count in [1, 10_000, 100_000] {
+            let root = random.below(teams.len());
+            let plans = plans(Collective::Bcast, &teams, root, count);
+            for [_, into] in over_uplinks(&teams, &plans) {
+                assert!(into <= 8 * count, "{into} of {}: {:?}", 8 * count, teams[0].placement);
+            }
+        }
+    }
+}
+
+/// Teams on two or three racks of four hosts, whose uplinks are slow.
+fn racks(number: usize, per_host: usize) -> Vec<Team> {
+    let text: String = (0..number)
+        .map(|rack| {
+            let (first, last) = (4 * rack, 4 * rack + 3);
+            format!(
+                "[[group]]\nname = \"r{rack}\"\nhosts = \"h[{first}-{last}]\"\nrate = \"1Gbit\"\n"
+            )
+        })
+        .collect();
+    let topology = towpath_topology::NetworkTopology::parse(&text).expect("the text is right");
+    let names: Vec<String> = (0..4 * number).map(|host| format!("h{host}")).collect();
+    let network = topology.network(names.iter().map(|name| Some(&name[..])), &[]);
+    let size = 4 * number * per_host;
+    let placement = Placement::new((0..size).map(|rank| (rank / per_host) as u32));
+    let placement = Arc::new(placement.on_network(&network));
+    (0..size).map(|rank| Team { placement: placement.clone(), ..team(rank, size, 1) }).collect()
+}
+
+#[test]
+fn one_vector_leaves_and_enters_a_group() {
+    for (number, per_host) in [(2, 1), (2, 3), (3, 1), (3, 2)] {
+        let teams = racks(number, per_host);
+        for count in [10_000, 400_000] {
+            let bytes = 8 * count;
+            for root in [0, teams.len() / 2, teams.len() - 1] {
+                let plans = plans(Collective::Bcast, &teams, root, count);
+                for [out, into] in over_uplinks(&teams, &plans) {
+                    // Two copies of short data take as long as one that is passed on.
+                    let copies = if count < 100_000 { number as i64 - 1 } else { 1 };
+                    let most = copies * bytes;
+                    assert!(out <= most && into <= bytes, "broadcast: {out} {into} of {bytes}");
+                }
+            }
+            let both = over_uplinks(&teams, &plans(Collective::Allreduce, &teams, 0, count));
+            // The racks between others get the sum of those before them, and then the result.
+            let most = if number == 2 { bytes } else { 2 * bytes };
+            for [out, into] in both {
+                assert!(out <= most && into <= most, "allreduce: {out} {into} of {bytes}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_allgather_brings_each_block_to_a_group_once() {
+    for teams in [racks(3, 1), racks(2, 2)] {
+        for count in [1_000, 10_000] {
+            let total = 8 * count * teams.len() as i64;
+            for [out, into] in over_uplinks(&teams, &plans(Collective::Allgather, &teams, 0, count))
+            {
+                assert!(out <= total && into <= total, "{out} {into} of {total}");
             }
         }
     }
