@@ -6,6 +6,7 @@ use towpath_wires::Wires;
 
 use super::request_table::Requests;
 use super::runs::Runs;
+use super::wait_target::WaitTarget;
 
 /// The state that the worker's lock protects.
 pub(crate) struct State {
@@ -34,6 +35,13 @@ impl State {
         let moved = self.engine.progress();
         let posted = self.runs.post(&mut self.engine);
         moved | posted | (!self.watches.is_empty() && self.look())
+    }
+
+    /// True if a wait for this needs no messages of other hosts soon: it is a collective, and all
+    /// that are under way wait on boards. `on_line`: it waits for a line itself, and not for a run.
+    pub(super) fn waits_within_host(&self, target: WaitTarget, on_line: bool) -> bool {
+        let is_on_board = on_line || self.runs.is_waiting() && matches!(target, WaitTarget::Members(_));
+        is_on_board && self.runs.are_on_boards() && !self.engine.expects_messages()
     }
 
     /// True while an operation waits for a device. A device wakes no thread when it completes.
