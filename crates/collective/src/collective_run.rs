@@ -131,6 +131,15 @@ impl<O: QueueOwner> CollectiveRun<O> {
         })
     }
 
+    /// True while the run waits for members on a board.
+    pub fn is_on_board(&self) -> bool {
+        match self {
+            CollectiveRun::ByMessages(_) => false,
+            CollectiveRun::Queued(call) => call.is_on_board(),
+            CollectiveRun::Phased(call) => call.is_on_board(),
+        }
+    }
+
     /// Number of copies that a device works on, like [`Run::copies`].
     pub fn copies(&self) -> usize {
         match self {

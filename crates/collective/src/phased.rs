@@ -187,6 +187,11 @@ impl<O: QueueOwner> PhasedCall<O> {
         self.signature
     }
 
+    /// True while the current phase waits for members on a board.
+    pub fn is_on_board(&self) -> bool {
+        self.phases.get(self.current).is_some_and(CollectiveRun::is_on_board)
+    }
+
     /// Number of copies that a device works on, like [`Run::copies`].
     pub fn copies(&self) -> usize {
         self.phases.get(self.current).map_or(0, CollectiveRun::copies)

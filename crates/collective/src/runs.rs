@@ -143,6 +143,14 @@ impl<O: QueueOwner> Runs<O> {
         !self.running.is_empty()
     }
 
+    /// True if all runs wait for members on boards.
+    pub fn are_on_boards(&self) -> bool {
+        self.running.iter().all(|id| match self.slots.get(id.0) {
+            Some(RunSlot::Running(run)) => run.is_on_board(),
+            _ => false,
+        })
+    }
+
     /// Fails runs whose members have called other collectives, as far as their messages tell. Looks
     /// at the oldest ones only. True if there was one.
     pub fn find_mismatches(&mut self, engine: &mut O::Engine) -> bool {

@@ -96,6 +96,11 @@ impl Front {
         Front { start: 0, end: 0, limit: limit.min(FRONT), entries: [nothing; FRONT] }
     }
 
+    /// True if it has no entry.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
     /// Appends an entry. False if it is full.
     #[inline]
     pub(crate) fn push(&mut self, pattern: Pattern, value: u32) -> bool {

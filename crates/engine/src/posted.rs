@@ -67,6 +67,11 @@ impl PostedReceives {
         at
     }
 
+    /// True if there is a posted receive.
+    pub(crate) fn is_any(&self) -> bool {
+        !(self.front.is_empty() && self.binned.is_empty())
+    }
+
     fn entry(&self, at: u32) -> &Binned {
         self.binned.at(at).expect("a binned receive")
     }

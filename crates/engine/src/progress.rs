@@ -113,6 +113,12 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
             || self.wire.busy()
     }
 
+    /// True while a receive is posted, or the engine is [`Engine::busy`]: it needs the messages of
+    /// others.
+    pub fn expects_messages(&self) -> bool {
+        self.state.posted.is_any() || self.busy()
+    }
+
     /// True while an operation waits for a device. A device that completes wakes no thread, so a
     /// caller that waits must continue to make progress and must not sleep.
     pub fn is_device_busy(&self) -> bool {

@@ -38,6 +38,13 @@ impl Waiting {
         self.waiter.limit_sleep(limited.then_some(WATCHFUL_SLEEP));
     }
 
+    /// Whether the next sleep may leave messages from other hosts unread, see
+    /// [`Waiter::wait_within_host`].
+    #[inline]
+    pub fn wait_within_host(&mut self, within_host: bool) {
+        self.waiter.wait_within_host(within_host);
+    }
+
     /// True if others need the core of this process, see [`Waiter::crowded`].
     pub fn crowded(&self) -> bool {
         self.waiter.crowded()

@@ -411,6 +411,11 @@ impl<O: QueueOwner> QueuedCall<O> {
         self.signature
     }
 
+    /// True while the call waits for members on the board.
+    pub fn is_on_board(&self) -> bool {
+        matches!(self.stage, Stage::OnBoard(_))
+    }
+
     /// Number of copies that a device works on, like [`Run::copies`].
     pub fn copies(&self) -> usize {
         match &self.stage {

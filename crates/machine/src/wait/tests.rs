@@ -35,7 +35,14 @@ fn posters_fence_where_a_barrier_does_not_reach_all() {
 
 #[test]
 fn no_wake_up_is_lost_between_two_threads() {
-    for (local_ranks, with_bell) in [(1, false), (1000, false), (1, true), (1000, true)] {
+    let modes = [
+        (1, false, false),
+        (1000, false, false),
+        (1, true, false),
+        (1000, true, false),
+        (1000, true, true),
+    ];
+    for (local_ranks, with_bell, within_host) in modes {
         let pages = TestPages::new();
         let (ping, pong) = (AtomicU32::new(0), AtomicU32::new(0));
         let mut waiter = Waiter::with_quota(local_ranks, 2, pages.head(), pages.own());
@@ -44,6 +51,7 @@ fn no_wake_up_is_lost_between_two_threads() {
             let bell = Bell::beside(&[std::os::fd::AsFd::as_fd(&reader)]).unwrap();
             waiter.watch(bell, true, pages.own());
         }
+        waiter.wait_within_host(within_host);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for round in 0..2000u32 {
@@ -212,8 +220,26 @@ fn an_abort_ends_the_sleep() {
 fn long_sleeps_make_the_next_wait_yield_less() {
     let (short, long) = (Duration::from_micros(20), Duration::from_millis(2));
     assert_eq!(patience(10, 10, long), 5);
-    assert_eq!(patience(3, 10, long), LEAST_YIELDS);
-    assert_eq!(patience(LEAST_YIELDS, 10, short), 2 * LEAST_YIELDS);
+    assert_eq!((patience(1, 10, long), patience(0, 10, short)), (0, 2));
     assert_eq!(patience(8, 10, short), 10);
-    assert_eq!(patience(1, 1, long), 1, "never more than the policy says");
+    assert_eq!(patience(1, 1, short), 1, "never more than the policy says");
+}
+
+#[test]
+fn a_wait_within_the_host_leaves_the_bell_for_some_milliseconds() {
+    let pages = TestPages::new();
+    let mut waiter = Waiter::with_quota(1000, 1, pages.head(), pages.own());
+    waiter.watch(Bell::beside(&[]).unwrap(), true, pages.own());
+    for (within_host, place) in [(false, ON_BELL), (true, ON_WORD)] {
+        waiter.wait_within_host(within_host);
+        let mut seen = None;
+        let begin = Instant::now();
+        waiter.sleep(pages.sources(), || {
+            seen = Some(pages.own().sleep.load(Ordering::Relaxed));
+            !within_host
+        });
+        assert_eq!(seen, Some(place));
+        assert!(begin.elapsed() >= WITHIN_HOST || !within_host, "it must sleep");
+        assert_eq!(pages.own().sleep.load(Ordering::Relaxed), sleep::AWAKE);
+    }
 }

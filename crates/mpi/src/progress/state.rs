@@ -54,6 +54,13 @@ impl State {
         }
     }
 
+    /// True if a wait for this needs no messages of other hosts soon: it is a collective, and all
+    /// that are under way wait on boards. `on_line`: it waits for a line itself, and not for a run.
+    pub(super) fn waits_within_host(&self, target: WaitTarget, on_line: bool) -> bool {
+        let is_on_board = on_line || matches!(target, WaitTarget::Run(..));
+        is_on_board && self.runs.are_on_boards() && !self.engine.expects_messages()
+    }
+
     /// True while an operation waits for a device. A device wakes no thread when it completes.
     pub(crate) fn is_device_busy(&self) -> bool {
         self.engine.is_device_busy() || self.runs.is_device_busy()

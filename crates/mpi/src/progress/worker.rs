@@ -308,6 +308,7 @@ impl Worker {
         waiting.reset();
         let mut published = PublishedWait::default();
         let (mut watch, mut meeting) = (Watchdog::default(), Watchdog::default());
+        let sleeps = waiting.sleeps();
         loop {
             let moved = self.poll();
             let (result, (watched, meets)) = self.with(|state| {
@@ -325,6 +326,12 @@ impl Worker {
             }
             let mut found = None;
             waiting.limit_sleep(watched || meets);
+            // Once in a wait: then the messages of other hosts are read. Other threads may need them
+            // sooner.
+            let may_leave =
+                meets && waiting.crowded() && waiting.sleeps() == sleeps && !self.shared.load(Ordering::Relaxed);
+            let within_host = |state: &mut State| state.waits_within_host(target(state), on_line);
+            waiting.wait_within_host(may_leave && self.with(within_host));
             waiting.idle(|| {
                 found = self.with(&mut *ready);
                 let moved = found.is_some() || self.poll() || self.yields_to_device();
