@@ -23,7 +23,7 @@ from topology import OWN_SYSTEM, SYSTEM  # noqa: E402
 from tune import bits  # noqa: E402
 
 # Bits per second of the slow host, and how far off a short measurement may be.
-RATE = 100e6
+RATE = 40e6
 NEAR = 0.5
 HOST = 2
 SLOW = f"--slow host{HOST}={RATE / 1e6:.0f}mbit"

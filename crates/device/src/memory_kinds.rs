@@ -1,8 +1,13 @@
-//! The names of memory allocation kinds (the side document "Memory Allocation Kinds" of MPI 4.1):
-//! which are known, and which a list names.
+//! Memory allocation kinds (MPI 5.0, section 11.4.3, and the side document "Memory Allocation
+//! Kinds" of MPI 4.1): which are known, which a list names, which were requested when the program
+//! was started, and which are supported.
+
+use std::sync::OnceLock;
+
+use towpath_base::config;
 
 /// The kinds that every program has without a request.
-pub const DEFAULT: &str = "system,mpi";
+const DEFAULT: &str = "system,mpi";
 /// The further kinds where the program can pass CUDA memory.
 const CUDA: &str = "cuda:device,cuda:host,cuda:managed";
 
@@ -10,8 +15,24 @@ const CUDA: &str = "cuda:device,cuda:host,cuda:managed";
 const KINDS: [(&str, &[&str]); 3] =
     [("system", &[]), ("mpi", &["alloc_mem"]), ("cuda", &["device", "host", "managed"])];
 
+/// The kinds that were requested, by `mpiexec -memory-alloc-kinds` or a setting.
+pub fn requested() -> String {
+    config::setting("TOWPATH_MEMORY_ALLOC_KINDS").unwrap_or_else(|| DEFAULT.to_owned())
+}
+
+/// The kinds that are supported. Determined once, since the answer must not change while MPI runs.
+pub fn supported() -> &'static str {
+    static SUPPORTED: OnceLock<String> = OnceLock::new();
+    SUPPORTED.get_or_init(|| supported_of(&requested(), crate::cuda_is_supported()))
+}
+
+/// True if each kind in a list is supported.
+pub fn are_supported(list: &str) -> bool {
+    are_among(list, supported())
+}
+
 /// True if all kinds of a list are among the supported ones, or are those in other words.
-pub fn are_among(list: &str, supported: &str) -> bool {
+fn are_among(list: &str, supported: &str) -> bool {
     let cuda = kinds_of(supported).any(|kind| kind.starts_with("cuda:"));
     kinds_of(list).all(|kind| is_supported(kind, cuda))
 }
@@ -22,7 +43,7 @@ fn kinds_of(list: &str) -> impl Iterator<Item = &str> {
 
 /// The kinds that need no request, and those of the request that are supported and written in
 /// another way. `cuda`: whether the program can pass CUDA memory.
-pub fn supported_of(requested: &str, cuda: bool) -> String {
+fn supported_of(requested: &str, cuda: bool) -> String {
     let mut all: Vec<&str> = kinds_of(DEFAULT).collect();
     if cuda {
         all.extend(kinds_of(CUDA));

@@ -6,7 +6,6 @@
 pub(crate) mod devices;
 pub(crate) mod ending;
 pub(crate) mod heap;
-pub(crate) mod memory_kinds;
 mod peers;
 mod phase;
 

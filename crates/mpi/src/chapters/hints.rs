@@ -6,6 +6,7 @@
 //! MPI_Comm_dup (since MPI 4.0).
 
 use towpath_collective::Selection;
+use towpath_device::memory_kinds;
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::COMM_NULL;
 use towpath_neutral::error::Result;
@@ -13,7 +14,7 @@ use towpath_neutral::error::Result;
 use super::info;
 use crate::objects::comm::Comm;
 use crate::objects::registry;
-use crate::process::{self, memory_kinds};
+use crate::process;
 use towpath_neutral::info::Pairs;
 
 /// The assertion that all members start their persistent collectives in the same order.

@@ -3,12 +3,13 @@
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex};
 
+use towpath_device::memory_kinds;
 use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
 
 use crate::objects::registry::OBJECTS;
-use crate::process::{self, memory_kinds};
+use crate::process;
 use towpath_neutral::info::{Info, Pairs};
 
 /// The key for memory allocation kinds: those requested in MPI_INFO_ENV, those supported in the

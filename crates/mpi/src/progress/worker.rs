@@ -326,8 +326,7 @@ impl Worker {
             }
             let mut found = None;
             waiting.limit_sleep(watched || meets);
-            // Once in a wait: then the messages of other hosts are read. Other threads may need them
-            // sooner.
+            // Once in a wait, as other hosts send messages too. Other threads may need them sooner.
             let may_leave =
                 meets && waiting.crowded() && waiting.sleeps() == sleeps && !self.shared.load(Ordering::Relaxed);
             let within_host = |state: &mut State| state.waits_within_host(target(state), on_line);
