@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""How well `towpath explain` predicts, and how well schedules are chosen: `towpath tune` measures the links of a cluster, and each
-collective is measured there as Towpath chooses and with each algorithm forced.
+"""How well `towpath explain` predicts, and how well schedules are chosen: `towpath tune` measures
+the links of a cluster, and each collective is measured there as Towpath chooses and with each
+algorithm forced.
 
     predictions.py                         everything, five rounds
     predictions.py --rounds 1 --only 8x1   some clusters, quickly
     predictions.py --table                 the table and the verdicts again, from recorded figures
 
-The hosts are network namespaces (tests/hosts). Each call follows a barrier. The bars: rows that a link bounds are predicted within
-10 %, of the others with a core for each rank nine in ten within a factor 1.5, and what is chosen never takes more than 1.1 times as
-long as the fastest forced algorithm.
+The hosts are network namespaces (tests/hosts). Each call follows a barrier. The bars: rows that a
+link bounds are predicted within 10 %, of the others with a core for each rank nine in ten within a
+factor 1.5, and what is chosen never takes more than 1.1 times as long as the fastest forced
+algorithm.
 """
 
 import argparse
@@ -54,10 +56,12 @@ class Cluster:
 ROOTED = ["bcast", "gather", "scatter", "reduce", "allreduce"]
 CLUSTERS = [
     # The root behind a slow link, which bounds everything.
-    Cluster("slow-8x1", "--hosts 8 --slow host0=1gbit", ROOTED, [65536, 262144, 1048576], 8, 1, True),
+    Cluster("slow-8x1", "--hosts 8 --slow host0=1gbit", ROOTED,
+            [65536, 262144, 1048576], 8, 1, True),
     Cluster("slow-8x8", "--hosts 8 --slow host0=1gbit", ROOTED, [65536, 262144], 8, 8, True),
     # A core for each rank.
-    Cluster("pair", "--hosts 2", ["barrier", *ROOTED, "allgather", "alltoall", "reduce_scatter", "scan"],
+    Cluster("pair", "--hosts 2",
+            ["barrier", *ROOTED, "allgather", "alltoall", "reduce_scatter", "scan"],
             [8, 1024, 32768], 2, 1, False, pinned=True),
 ]
 
@@ -66,11 +70,12 @@ def arguments_of(cluster, collective, size):
     """Those of `towpath explain`."""
     topology = topology_of(cluster)
     # It takes the hosts in the order in which the file names them; the root is on the first one.
-    numbers = ",".join(re.findall(r'hosts = "host\[?([\d,-]+)', topology.read_text())).split(",")
-    before = itertools.takewhile(lambda part: int(part.split("-")[0]) > 0, numbers)
-    root = cluster.ranks * sum(int(last or first) - int(first) + 1 for first, _, last in (part.partition("-") for part in before))
-    return [collective, "--hosts", f"{cluster.hosts}x{cluster.ranks}", "--bytes", str(size), "--root", str(root),
-            "--topology", str(topology)]
+    named = ",".join(re.findall(r'hosts = "host\[?([\d,-]+)', topology.read_text())).split(",")
+    ranges = [tuple(map(int, part.split("-"))) for part in named]
+    before = itertools.takewhile(lambda numbers: numbers[0] > 0, ranges)
+    root = cluster.ranks * sum(numbers[-1] - numbers[0] + 1 for numbers in before)
+    return [collective, "--hosts", f"{cluster.hosts}x{cluster.ranks}", "--bytes", str(size),
+            "--root", str(root), "--topology", str(topology)]
 
 
 def topology_of(cluster):
@@ -80,19 +85,20 @@ def topology_of(cluster):
 def tune(prefix, cluster):
     """Measures the links in the namespaces."""
     launcher = hosts.OUT / "pinned-run" if cluster.pinned else os.environ["HOSTS_RUN"]
-    command = [prefix / "bin" / "towpath", "tune", "--hosts", os.environ["HOSTS_NAMES"], "--launcher", f"{launcher} {{host}}",
-               "--output", topology_of(cluster)]
+    command = [prefix / "bin" / "towpath", "tune", "--hosts", os.environ["HOSTS_NAMES"],
+               "--launcher", f"{launcher} {{host}}", "--output", topology_of(cluster)]
     subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
 
 
 def explained(prefix, *arguments):
-    return subprocess.run([prefix / "bin" / "towpath", "explain", *arguments], capture_output=True, text=True)
+    command = [prefix / "bin" / "towpath", "explain", *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 def algorithms(prefix, collective):
-    """The names of the algorithms that can be forced, by the sentence about one that does not exist."""
-    said = explained(prefix, collective, "--hosts", "2x1", "--algorithms", f"{collective}:none").stderr
-    return re.search("known are (.*)", said)[1].split(", ")
+    """The names of the algorithms that can be forced, by the sentence about an unknown one."""
+    said = explained(prefix, collective, "--hosts", "2x1", "--algorithms", f"{collective}:none")
+    return re.search("known are (.*)", said.stderr)[1].split(", ")
 
 
 def prediction(prefix, cluster, collective, size):
@@ -109,11 +115,13 @@ def measure(subject, cluster, collective, algorithm):
     settings = {} if algorithm == CHOSEN else {"TOWPATH_COLLECTIVE": f"{collective}:{algorithm}"}
     settings["TOWPATH_TOPOLOGY"] = topology_of(cluster)
     sizes = [0] if collective == "barrier" else cluster.sizes
-    figures = ["fixed-sync", "0.1", PROGRAM_NAMES.get(collective, collective), *map(str, sizes), "until=2"]
-    network = hosts.Network(cluster.name, "", figures, ranks=cluster.hosts * cluster.ranks, hosts=cluster.hosts,
-                            pinned=cluster.pinned, collectives=True)
+    name = PROGRAM_NAMES.get(collective, collective)
+    figures = ["fixed-sync", "0.1", name, *map(str, sizes), "until=2"]
+    network = hosts.Network(cluster.name, "", figures, ranks=cluster.hosts * cluster.ranks,
+                            hosts=cluster.hosts, pinned=cluster.pinned, collectives=True)
     one = hosts.Subject(subject.name, subject.library, settings)
-    return [(size, value) for name, size, value in hosts.measure(one, network) if not name.endswith("-mean")]
+    rows = hosts.measure(one, network)
+    return [(size, value) for name, size, value in rows if not name.endswith("-mean")]
 
 
 def measure_inside(options, cluster, subject):
@@ -125,7 +133,8 @@ def measure_inside(options, cluster, subject):
             for collective in cluster.collectives:
                 for algorithm in [CHOSEN, *algorithms(options.prefix, collective)]:
                     for size, value in measure(subject, cluster, collective, algorithm):
-                        writer.writerow([date, number, cluster.name, collective, size, algorithm, value])
+                        row = [date, number, cluster.name, collective, size, algorithm, value]
+                        writer.writerow(row)
                 file.flush()
             print(f"{cluster.name}: round {number + 1} of {options.rounds}", flush=True)
 
@@ -137,14 +146,15 @@ def medians():
         for row in csv.DictReader(file):
             key = row["cluster"], row["collective"], int(row["bytes"])
             figures[key][row["algorithm"]].append(float(row["microseconds"]))
-    return {key: {name: statistics.median(values) for name, values in by_name.items()} for key, by_name in figures.items()}
+    return {key: {name: statistics.median(values) for name, values in by_name.items()}
+            for key, by_name in figures.items()}
 
 
 def report(prefix):
     """The table, and what became of the bars."""
     by_name = {cluster.name: cluster for cluster in CLUSTERS}
-    lines = ["| cluster | collective | bytes | predicted us | measured us | measured / predicted | fastest algorithm | chosen / fastest |",
-             "|---|---|---|---|---|---|---|---|"]
+    lines = ["| cluster | collective | bytes | predicted us | measured us | measured / predicted "
+             "| fastest algorithm | chosen / fastest |", "|---" * 8 + "|"]
     bound, others, choices = [], [], []
     for (name, collective, size), by_algorithm in medians().items():
         if CHOSEN not in by_algorithm:
@@ -155,13 +165,17 @@ def report(prefix):
         ratio, choice = measured / predicted, measured / by_algorithm[fastest]
         (bound if cluster.link_bound else others).append(ratio)
         choices.append(choice)
-        lines.append(f"| {name} | {collective} | {size} | {predicted:.0f} | {measured:.0f} | {ratio:.2f} | {fastest} | {choice:.2f} |")
+        lines.append(f"| {name} | {collective} | {size} | {predicted:.0f} | {measured:.0f} "
+                     f"| {ratio:.2f} | {fastest} | {choice:.2f} |")
     near = [abs(ratio - 1) <= LINK_BOUND for ratio in bound]
     within = [1 / FACTOR <= ratio <= FACTOR for ratio in others]
     good = [choice <= CHOICE for choice in choices]
-    lines += ["", f"Bounded by a link: {sum(near)} of {len(near)} within {LINK_BOUND:.0%} (bar: all).",
-              f"Others with a core for each rank: {sum(within)} of {len(within)} within a factor {FACTOR} (bar: {SHARE:.0%}).",
-              f"Chosen: {sum(good)} of {len(good)} within {CHOICE} of the fastest algorithm (bar: all)."]
+    lines += ["", f"Bounded by a link: {sum(near)} of {len(near)} within {LINK_BOUND:.0%} "
+              "(bar: all).",
+              f"Others with a core for each rank: {sum(within)} of {len(within)} within a factor "
+              f"{FACTOR} (bar: {SHARE:.0%}).",
+              f"Chosen: {sum(good)} of {len(good)} within {CHOICE} of the fastest algorithm "
+              "(bar: all)."]
     return "\n".join(lines)
 
 
@@ -170,7 +184,8 @@ def measure_all(options, chosen):
     CSV.parent.mkdir(parents=True, exist_ok=True)
     CSV.write_text(",".join(COLUMNS) + "\n")
     for cluster in chosen:
-        inner = [sys.executable, __file__, "--inside", cluster.name, "--rounds", options.rounds, "--prefix", options.prefix]
+        inner = [sys.executable, __file__, "--inside", cluster.name, "--rounds", options.rounds,
+                 "--prefix", options.prefix]
         command = [sys.executable, hosts.TEST_HOSTS, *cluster.options.split(), "--", *inner]
         status = subprocess.run([str(word) for word in command]).returncode
         # The script of the hosts has said why it cannot make them.
@@ -179,18 +194,21 @@ def measure_all(options, chosen):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", default="", help=f"clusters that this regular expression finds: {', '.join(one.name for one in CLUSTERS)}")
-    parser.add_argument("--prefix", type=lambda text: Path(text).absolute(), default=environments.BUILD / "install",
-                        help="where Towpath is installed")
-    parser.add_argument("--table", action="store_true", help="only print the table of recorded figures")
+    names = ", ".join(one.name for one in CLUSTERS)
+    parser.add_argument("--only", default="", help=f"clusters that this pattern finds: {names}")
+    parser.add_argument("--prefix", type=lambda text: Path(text).absolute(),
+                        default=environments.BUILD / "install", help="where Towpath is installed")
+    parser.add_argument("--table", action="store_true", help="only print what was recorded")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     options = parser.parse_args()
     own = libraries.Library("towpath", options.prefix, [options.prefix / "bin" / "mpicc"])
     subject = hosts.Subject("towpath", own)
     if options.inside:
-        return measure_inside(options, next(one for one in CLUSTERS if one.name == options.inside), subject)
+        cluster = next(one for one in CLUSTERS if one.name == options.inside)
+        return measure_inside(options, cluster, subject)
     if not options.table:
         with environments.lock():
             hosts.build([subject])
