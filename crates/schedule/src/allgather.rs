@@ -68,7 +68,7 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
 
 /// One host of each group collects its blocks and distributes all. Each rank has a host.
 fn by_groups(builder: &mut Builder, call: &Call, receive: &Blocks, total: i64) {
-    let Some(team) = builder.team.grouped() else { return };
+    let team = builder.team.grouped().expect("this way is chosen where there are groups");
     builder.within(&team, |builder| {
         hierarchy::movement::allgather(builder, call, receive, total);
     });
@@ -80,7 +80,11 @@ fn by_groups(builder: &mut Builder, call: &Call, receive: &Blocks, total: i64) {
 pub(crate) fn ring(builder: &mut Builder, receive: &Blocks) -> Vec<(usize, Mark)> {
     let (rank, size) = (builder.rank(), builder.size());
     let placement = builder.team.placement.clone();
-    let order = if placement.has_groups() { &placement.group_costs().ring[..] } else { &[] };
+    let order = if placement.has_groups() && !placement.has_levels() {
+        &placement.group_costs().ring[..]
+    } else {
+        &[]
+    };
     let own = order.iter().position(|&other| other == rank).unwrap_or(rank);
     let rank_at = |place: usize| order.get(place % size).copied().unwrap_or(place % size);
     let (above, below) = (rank_at(own + size - 1), rank_at(own + 1));

@@ -309,7 +309,7 @@ impl Piece {
     }
 }
 
-/// A cache line of bytes. Only its size and alignment matter.
+/// A cache line of bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct AlignedBytes([u8; 64]);

@@ -28,6 +28,11 @@ pub const SAME_HOST: LogGp = LogGp {
 pub const BETWEEN_HOSTS: LogGp =
     LogGp { latency: 0, overhead: 4_000 * NANOSECOND, gap: 4_000 * NANOSECOND, gap_per_byte: 0 };
 
+/// The rounds in which a binomial tree reaches so many members.
+pub(crate) fn ceiling_log(members: u64) -> u64 {
+    u64::from(members.next_power_of_two().ilog2())
+}
+
 /// The parameters of LogGP for one kind of link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogGp {

@@ -66,7 +66,8 @@ pub(crate) fn by_groups(team: &Team, bytes: i64) -> Option<Team> {
 /// Builds a plan for the "v" form, in which only the root knows all sizes.
 pub fn gatherv(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    match call.selection.choose(Collective::Gatherv, Size::of_team(call.team, 0)) {
+    match call.selection.choose(Collective::Gatherv, hierarchy::varying::size_of_rooted(call.team))
+    {
         Algorithm::Hierarchical => hierarchy::varying::gather(&mut builder, arguments),
         _ => linear(&mut builder, arguments),
     }

@@ -1,10 +1,10 @@
 //! Which way through groups of hosts takes least time: directly between all hosts, or by one host
 //! of each group. The hosts of a placement have a rank each here.
 //!
-//! The times are sums of what messages cost in a row and what the busiest link carries. They need
-//! not be right, but all ranks get the same.
+//! The times are sums of what messages cost in a row and what the busiest link carries: estimates,
+//! and identical on all ranks.
 
-use crate::cost::{BETWEEN_HOSTS, LinkCost, Picoseconds};
+use crate::cost::{BETWEEN_HOSTS, LinkCost, Picoseconds, ceiling_log};
 use crate::placement_costs::GroupCosts;
 use crate::segments;
 use crate::team::Placement;
@@ -14,10 +14,6 @@ pub(crate) const DIRECT: usize = 16;
 
 /// What a message costs the processors of both sides.
 const MESSAGE: Picoseconds = 2 * BETWEEN_HOSTS.overhead;
-
-fn ceiling_log(number: u64) -> u64 {
-    u64::from(number.next_power_of_two().ilog2())
-}
 
 impl Placement {
     /// What ways through the groups of hosts cost.

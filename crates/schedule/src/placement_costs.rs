@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::cost::{LinkCost, Picoseconds};
 
-/// All of it.
+/// The trees of a placement, and figures of their costs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlacementCosts {
     /// The trees whose root is the lowest host that is no leaf, by shape.

@@ -52,7 +52,8 @@ pub fn scatter(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
 /// Builds a plan for the "v" form, in which only the root knows all sizes.
 pub fn scatterv(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
-    match call.selection.choose(Collective::Scatterv, Size::of_team(call.team, 0)) {
+    match call.selection.choose(Collective::Scatterv, hierarchy::varying::size_of_rooted(call.team))
+    {
         Algorithm::Hierarchical => hierarchy::varying::scatter(&mut builder, arguments),
         _ => linear(&mut builder, arguments),
     }

@@ -11,8 +11,8 @@ use crate::select::Algorithm;
 use crate::team::Placement;
 
 /// Least length of a segment in bytes, except for the last. Shorter ones do not even pay where
-/// links are slow and each rank has a core. A message of this length does not wait for its
-/// receiver.
+/// links are slow and each rank has a core. Over TCP and CLIC, a message of this length does not
+/// wait for its receiver.
 pub(crate) const LEAST: i64 = 64 << 10;
 
 /// Time on a core that a rank takes for a message when other ranks want the core: it is woken,
@@ -100,8 +100,7 @@ impl Costs<'_> {
         let message = (2 * RENDEZVOUS * work)
             .saturating_add(self.turns())
             .saturating_add(latencies(part).saturating_mul(latency));
-        let messages =
-            (u64::from(hosts.next_power_of_two().ilog2()) + hosts - 1).saturating_mul(message);
+        let messages = (cost::ceiling_log(hosts) + hosts - 1).saturating_mul(message);
         let all_but_own = bytes as u64 - bytes as u64 / hosts;
         messages.saturating_add(gap_per_byte.saturating_mul(2 * all_but_own))
     }

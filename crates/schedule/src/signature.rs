@@ -62,8 +62,8 @@ impl CallSignature {
     /// Bits of a signature.
     pub const BITS: u32 = 25;
 
-    /// The signature of messages that measure links before a long call moves data. They are no part
-    /// of a call of any other rank that does not measure.
+    /// The signature of messages that measure links before a long call moves data. No call matches
+    /// them, so a rank that calls something else is found.
     pub const ABOUT_LINKS: CallSignature = CallSignature(numbers::LINKS);
 
     /// The signature of an operation.

@@ -122,6 +122,12 @@ impl Placement {
         self.leaves[host]
     }
 
+    /// True if the link of a host has at most half the rate of the fastest one.
+    pub(crate) fn has_slow_link(&self, host: usize) -> bool {
+        let rates = self.network.hosts.iter().map(|host| host.link.rate);
+        is_slow(self.network.hosts[host].link.rate, rates.max().unwrap_or(0))
+    }
+
     /// True if a host is a leaf.
     pub fn has_leaves(&self) -> bool {
         self.leaves.contains(&true)
@@ -206,7 +212,8 @@ impl Placement {
             let facts = grouped.leaders.iter().map(group).collect();
             let network = HostNetwork { hosts: facts, uplinks: self.network.uplinks.clone() };
             let number = grouped.hosts();
-            Some(Arc::new(grouped.joined_by(network.of(0..number))))
+            let grouped = grouped.joined_by(network.of(0..number));
+            Some(Arc::new(grouped.with_ranks_per_core(self.ranks_per_core)))
         };
         self.grouped.get_or_init(|| if self.has_levels() { None } else { build() }).as_ref()
     }
@@ -257,13 +264,17 @@ impl Placement {
     }
 }
 
+/// True if a speed is at most half of the fastest one.
+fn is_slow(speed: u64, fastest: u64) -> bool {
+    speed < fastest && speed <= fastest / 2
+}
+
 /// Which of these hosts are leaves.
 fn leaves(hosts: &[NetworkHost]) -> Vec<bool> {
     let fastest = |speed: fn(&NetworkHost) -> u64| hosts.iter().map(speed).max().unwrap_or(0);
     let rate: fn(&NetworkHost) -> u64 = |host| host.link.rate;
     let processor: fn(&NetworkHost) -> u64 = |host| host.processor;
     let (fast_link, fast_processor) = (fastest(rate), fastest(processor));
-    let is_slow = |speed: u64, fastest: u64| speed < fastest && speed <= fastest / 2;
     let is_leaf = |host: &NetworkHost| {
         !host.leads || is_slow(host.link.rate, fast_link) || is_slow(host.processor, fast_processor)
     };

@@ -3,7 +3,7 @@
 
 use towpath_topology::{HostNetwork, NetworkLink};
 
-use crate::cost::{BETWEEN_HOSTS, LinkCost, Picoseconds};
+use crate::cost::{BETWEEN_HOSTS, LinkCost, Picoseconds, ceiling_log};
 use crate::placement_costs::{HostTreeShape, TreeCosts, WayCosts};
 use crate::team::Placement;
 
@@ -92,7 +92,7 @@ impl TreeCosts {
         }
         let LinkCost { gap_per_byte, latency, half_duplex } = path(network, 0, 1);
         let work = 2 * work(network, 0);
-        let rounds = u64::from(hosts.next_power_of_two().ilog2());
+        let rounds = ceiling_log(hosts);
         let (sent, way, passages) = match shape {
             HostTreeShape::Chain => (1, hosts - 1, 1 + u64::from(half_duplex && hosts > 2)),
             _ => (rounds, rounds, rounds),

@@ -99,6 +99,7 @@ fn blocks_around_the_bound_arrive_again_and_again() {
     let again: Vec<usize> = gathers.iter().map(|own| own[0].bytes()).collect();
     assert_eq!(once, again);
     assert!(steps.iter().zip(&once).all(|(before, after)| before <= after));
+    assert!(steps < once, "nothing was added");
 }
 
 #[test]

@@ -41,8 +41,11 @@ impl HostTree {
             growth.relay = nearest_relay(placement, &all);
             growth.edges.push((root, growth.relay));
         }
+        let before = growth.edges.len();
         growth.spread(&all, growth.relay, 0);
-        growth.edges.extend(growth.chain.windows(2).map(|pair| (pair[0], pair[1])));
+        // More hosts are behind the next one of the chain than behind a leaf.
+        let chain = growth.chain.windows(2).map(|pair| (pair[0], pair[1]));
+        growth.edges.splice(before..before, chain);
         HostTree { edges: growth.edges }
     }
 

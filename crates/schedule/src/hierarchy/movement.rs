@@ -55,7 +55,7 @@ pub(crate) fn bcast(builder: &mut Builder, call: &Call, root: usize, data: &Buff
     let Pipeline { mut shape, segment } = broadcast::between_hosts(call, placement, data.bytes());
     if hierarchy.leads() {
         // Behind a slow link at the root, the others have time to send several copies.
-        if placement.is_leaf(placement.host_of(root)) && !placement.has_groups() {
+        if placement.has_slow_link(placement.host_of(root)) && !placement.has_groups() {
             shape = HostTreeShape::Binomial;
         }
         (parent, children) = hierarchy.between_hosts(root, shape);

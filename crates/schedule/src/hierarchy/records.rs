@@ -77,15 +77,16 @@ impl Records {
         blocks.map(record).collect()
     }
 
-    /// The first `number` records of a message. What is missing, the message has not.
+    /// The first `number` records of a message, which never reach beyond the room for so many. What
+    /// is missing, the message has not.
     pub(super) fn read(self, message: &[u8], number: usize) -> Vec<Record> {
         let mut first = 0;
         let mut next = || {
             let rest = message.get(first..).unwrap_or_default();
             let word = rest.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
             let is_apart = word == MARK;
-            let there = (rest.len() as i64 - HEAD).max(0);
-            let bytes = if is_apart { 0 } else { i64::from(word).min(there) };
+            let most = (rest.len() as i64 - HEAD).min(self.longest).max(0);
+            let bytes = if is_apart { 0 } else { i64::from(word).min(most) };
             let record = Record { first: first as i64, bytes, is_apart };
             first += record.length() as usize;
             record
@@ -232,6 +233,17 @@ mod tests {
         );
         assert_eq!(records.read(&message, 5), row);
         assert!(message.len() as i64 <= records.room(5));
+    }
+
+    #[test]
+    fn no_record_reaches_beyond_the_room_for_all() {
+        let records = Records::up_to(5);
+        for word in [6, 27, 0x7fff_ffff, u32::MAX - 1] {
+            let mut message = vec![0; records.room(3) as usize];
+            message[..4].copy_from_slice(&u32::to_le_bytes(word));
+            let read = records.read(&message, 3);
+            assert!(read.iter().all(|record| record.first + record.length() <= records.room(3)));
+        }
     }
 
     #[test]

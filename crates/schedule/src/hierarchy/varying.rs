@@ -8,30 +8,49 @@ use std::rc::Rc;
 
 use super::Hierarchy;
 use super::records::{self, APART, PostedReceives, Records};
+use crate::Team;
 use crate::buffers::{Blocks, Piece};
 use crate::builder::{Builder, Mark};
 use crate::gather::Gather;
 use crate::scatter::Scatter;
+use crate::select::Size;
 
 pub(crate) use alltoall::{alltoall, is_worth_it};
 
-/// The records of gathers and scatters.
-const ROOTED: Records = Records::up_to(4 << 10);
+/// The longest block in a record.
+const LONGEST: i64 = 4 << 10;
+/// Most bytes of the records that a rank has in memory.
+const MOST: i64 = 32 << 20;
+/// Records for shorter blocks are not worth the exchange of lengths.
+const LEAST: i64 = 64;
+
+/// The records of a gather or scatter: the root holds those of all ranks.
+fn rooted(team: &Team) -> Records {
+    Records::up_to(LONGEST).within(MOST, team.size())
+}
+
+/// The size of a gather or scatter by which its algorithm is chosen: flat if the root cannot hold
+/// records that are worth it. The same on all ranks.
+pub(crate) fn size_of_rooted(team: &Team) -> Size {
+    let size = Size::of_team(team, 0);
+    if rooted(team).hold(LEAST) { size } else { size.flat() }
+}
 
 /// Ranks send their record to their leader, leaders those of their host to the root.
 pub(crate) fn gather(builder: &mut Builder, arguments: &Gather) {
-    let hierarchy = Hierarchy::new(&builder.team, Some(arguments.root));
+    let (hierarchy, records) =
+        (Hierarchy::new(&builder.team, Some(arguments.root)), rooted(&builder.team));
     if let Some(receive) = &arguments.receive {
-        return collect(builder, &hierarchy, arguments, receive);
+        return collect(builder, &hierarchy, records, arguments, receive);
     }
     let Some(send) = &arguments.send else { return };
     let root = arguments.root;
-    let (record, packed) = ROOTED.pack(builder, std::iter::once(send.piece()));
-    if !ROOTED.hold(send.bytes()) {
+    let (record, packed) = records.pack(builder, std::iter::once(send.piece()));
+    if !records.hold(send.bytes()) {
         builder.send(root, APART, send.piece());
     }
     if hierarchy.leads() && !hierarchy.is_alone() {
-        return bundle(builder, &hierarchy, root, (record, packed));
+        return bundle(builder, &hierarchy, records, root, (record, packed));
     }
     let above = if hierarchy.leads() { root } else { hierarchy.leader() };
     records::send(builder, above, record, &packed);
@@ -42,12 +61,13 @@ pub(crate) fn gather(builder: &mut Builder, arguments: &Gather) {
 fn bundle(
     builder: &mut Builder,
     hierarchy: &Hierarchy,
+    records: Records,
     root: usize,
     (record, packed): (Piece, Vec<Mark>),
 ) {
     let (members, own) = (hierarchy.own_members(), hierarchy.leader_on_host());
-    let room = ROOTED.room(1);
-    let memory = builder.bytes(ROOTED.room(members.len()));
+    let room = records.room(1);
+    let memory = builder.bytes(records.room(members.len()));
     let slot = |index: usize, bytes| Piece::range(memory, room * index as i64, bytes);
     let length = record.bytes();
     let copied = builder.copy(record, slot(own, length));
@@ -68,16 +88,22 @@ fn bundle(
 }
 
 /// The root stores the blocks of each message as it arrives.
-fn collect(builder: &mut Builder, hierarchy: &Hierarchy, arguments: &Gather, receive: &Blocks) {
+fn collect(
+    builder: &mut Builder,
+    hierarchy: &Hierarchy,
+    records: Records,
+    arguments: &Gather,
+    receive: &Blocks,
+) {
     let blocks = Rc::new(receive.clone());
     for (peer, ranks) in partners(hierarchy) {
-        let (memory, arrived) = ROOTED.receive(builder, peer, ranks.len());
+        let (memory, arrived) = records.receive(builder, peer, ranks.len());
         let destinations = ranks.iter().map(|&rank| (rank, blocks.piece(rank)));
-        let posted = PostedReceives::new(builder, ROOTED, destinations);
+        let posted = PostedReceives::new(builder, records, destinations);
         let (blocks, receives) = (blocks.clone(), posted.receives.clone());
         builder.expand(&[arrived], &receives, move |builder, received| {
-            let records = ROOTED.read(received[0], ranks.len()).into_iter();
-            for ((index, &rank), record) in ranks.iter().enumerate().zip(records) {
+            let read = records.read(received[0], ranks.len()).into_iter();
+            for ((index, &rank), record) in ranks.iter().enumerate().zip(read) {
                 posted.store(builder, index, (memory, record), (rank, blocks.piece(rank)));
             }
         });
@@ -98,13 +124,13 @@ fn partners(hierarchy: &Hierarchy) -> Vec<(usize, Vec<usize>)> {
 /// The mirror image of [`gather`].
 pub(crate) fn scatter(builder: &mut Builder, arguments: &Scatter) {
     let hierarchy = Hierarchy::new(&builder.team, Some(arguments.root));
-    let (root, own) = (arguments.root, builder.rank());
+    let (root, own, records) = (arguments.root, builder.rank(), rooted(&builder.team));
     if let Some(send) = &arguments.send {
         for (peer, ranks) in partners(&hierarchy) {
             let blocks = ranks.iter().map(|&rank| send.piece(rank));
-            let (message, packed) = ROOTED.pack(builder, blocks);
+            let (message, packed) = records.pack(builder, blocks);
             records::send(builder, peer, message, &packed);
-            for rank in ranks.into_iter().filter(|&rank| !ROOTED.hold(send.bytes(rank))) {
+            for rank in ranks.into_iter().filter(|&rank| !records.hold(send.bytes(rank))) {
                 builder.send(rank, APART, send.piece(rank));
             }
         }
@@ -118,12 +144,12 @@ pub(crate) fn scatter(builder: &mut Builder, arguments: &Scatter) {
         true => (root, hierarchy.own_members().to_vec()),
         false => (hierarchy.leader(), vec![own]),
     };
-    let (memory, arrived) = ROOTED.receive(builder, source, ranks.len());
+    let (memory, arrived) = records.receive(builder, source, ranks.len());
     let block = receive.piece();
-    let posted = PostedReceives::new(builder, ROOTED, std::iter::once((root, block.clone())));
+    let posted = PostedReceives::new(builder, records, std::iter::once((root, block.clone())));
     let receives = posted.receives.clone();
     builder.expand(&[arrived], &receives, move |builder, received| {
-        for (record, &rank) in ROOTED.read(received[0], ranks.len()).into_iter().zip(&ranks) {
+        for (record, &rank) in records.read(received[0], ranks.len()).into_iter().zip(&ranks) {
             if rank == own {
                 posted.store(builder, 0, (memory, record), (root, block.clone()));
             } else {

@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use super::{LEAST, LONGEST, MOST};
 use crate::Team;
 use crate::alltoall::{Alltoall, PAIRS, Swap, swap};
 use crate::buffers::{Blocks, Piece};
@@ -11,12 +12,6 @@ use crate::builder::Builder;
 use crate::hierarchy::Hierarchy;
 use crate::hierarchy::records::{self, APART, PostedReceives, Record, Records};
 
-/// The longest block in a record.
-const LONGEST: i64 = 4 << 10;
-/// Most bytes of the records that a leader has in memory.
-const MOST: i64 = 32 << 20;
-/// Records for shorter blocks are not worth the exchange of lengths.
-const LEAST: i64 = 64;
 /// Up to this many ranks send all that they send apart at once, and more only so many blocks.
 const AT_ONCE: usize = 64;
 
@@ -130,7 +125,7 @@ impl Destination {
 }
 
 /// What a leader has in memory.
-struct Hall {
+struct Staging {
     memory: *mut u8,
     /// The messages from the ranks of its host, and from the leaders of all hosts: their first
     /// bytes.
@@ -154,36 +149,36 @@ fn lead(builder: &mut Builder, hierarchy: &Rc<Hierarchy>, message: Piece, end: D
         false => place(hierarchy.members(host).len() * number),
     });
     let hosts: Vec<i64> = hosts.collect();
-    let hall = Rc::new(Hall { memory: builder.bytes(next), members, hosts });
-    let slot = |first: i64, count: usize| Piece::range(hall.memory, first, records.room(count));
+    let staging = Rc::new(Staging { memory: builder.bytes(next), members, hosts });
+    let slot = |first: i64, count: usize| Piece::range(staging.memory, first, records.room(count));
 
     let length = message.bytes();
-    let copied = builder.copy(message, Piece::range(hall.memory, hall.members[own], length));
+    let copied = builder.copy(message, Piece::range(staging.memory, staging.members[own], length));
     let mut arrived = Vec::new();
     for (index, &peer) in hierarchy.own_members().iter().enumerate() {
         if index != own {
-            arrived.push(records::receive_in(builder, peer, slot(hall.members[index], size)));
+            arrived.push(records::receive_in(builder, peer, slot(staging.members[index], size)));
         }
     }
     let mut from_hosts = Vec::new();
     for host in (0..hierarchy.hosts()).filter(|&host| host != hierarchy.host) {
-        let room = slot(hall.hosts[host], hierarchy.members(host).len() * number);
+        let room = slot(staging.hosts[host], hierarchy.members(host).len() * number);
         from_hosts.push(records::receive_in(builder, hierarchy.leaders[host], room));
     }
     let end = Rc::new(end);
-    let (on_host, sender, reader) = (hierarchy.clone(), hall.clone(), end.clone());
+    let (on_host, sender, reader) = (hierarchy.clone(), staging.clone(), end.clone());
     let sent = builder.expand(&arrived, &[], move |builder, received| {
         let rows = rows_of(&reader, own, received);
         send_to_hosts(builder, &on_host, &sender, &rows);
     });
     builder.after(sent, copied);
     arrived.extend(from_hosts);
-    let (hierarchy, hall) = (hierarchy.clone(), hall.clone());
+    let (hierarchy, staging) = (hierarchy.clone(), staging.clone());
     let receives = end.posted.receives.clone();
     let passed = builder.expand(&arrived, &receives, move |builder, received| {
         let (members, hosts) = received.split_at(number - 1);
         let rows = rows_of(&end, own, members);
-        pass_on(builder, &hierarchy, &hall, (&rows, hosts), &end);
+        pass_on(builder, &hierarchy, &staging, (&rows, hosts), &end);
     });
     builder.after(passed, copied);
 }
@@ -197,7 +192,12 @@ fn rows_of(end: &Destination, own: usize, received: &[&[u8]]) -> Vec<Vec<Record>
 }
 
 /// Sends the leader of each other host the records for its ranks.
-fn send_to_hosts(builder: &mut Builder, hierarchy: &Hierarchy, hall: &Hall, rows: &[Vec<Record>]) {
+fn send_to_hosts(
+    builder: &mut Builder,
+    hierarchy: &Hierarchy,
+    staging: &Staging,
+    rows: &[Vec<Record>],
+) {
     let mut first = 0;
     for host in 0..hierarchy.hosts() {
         let end = first + hierarchy.members(host).len();
@@ -206,8 +206,8 @@ fn send_to_hosts(builder: &mut Builder, hierarchy: &Hierarchy, hall: &Hall, rows
                 let begin = row[first].first;
                 (message + begin, row[end - 1].first + row[end - 1].length() - begin)
             };
-            let ranges: Vec<(i64, i64)> = rows.iter().zip(&hall.members).map(range).collect();
-            let piece = records::joined(builder, hall.memory, &ranges);
+            let ranges: Vec<(i64, i64)> = rows.iter().zip(&staging.members).map(range).collect();
+            let piece = records::joined(builder, staging.memory, &ranges);
             records::send(builder, hierarchy.leaders[host], piece, &[]);
         }
         first = end;
@@ -218,7 +218,7 @@ fn send_to_hosts(builder: &mut Builder, hierarchy: &Hierarchy, hall: &Hall, rows
 fn pass_on(
     builder: &mut Builder,
     hierarchy: &Hierarchy,
-    hall: &Hall,
+    staging: &Staging,
     (rows, messages): (&[Vec<Record>], &[&[u8]]),
     end: &Destination,
 ) {
@@ -230,14 +230,14 @@ fn pass_on(
     for host in 0..hierarchy.hosts() {
         let others = hierarchy.members(host).len();
         if host == hierarchy.host {
-            for (row, &message) in rows.iter().zip(&hall.members) {
+            for (row, &message) in rows.iter().zip(&staging.members) {
                 let records = row[first..].iter().map(|&record| (message, record));
                 columns.iter_mut().zip(records).for_each(|(column, record)| column.push(record));
             }
         } else if let Some(message) = messages.next() {
             let records = end.records.read(message, others * members.len());
             for row in records.chunks(members.len()) {
-                let records = row.iter().map(|&record| (hall.hosts[host], record));
+                let records = row.iter().map(|&record| (staging.hosts[host], record));
                 columns.iter_mut().zip(records).for_each(|(column, record)| column.push(record));
             }
         }
@@ -246,14 +246,14 @@ fn pass_on(
     for (column, &rank) in columns.into_iter().zip(members) {
         if rank == builder.rank() {
             let at = |(message, record): (i64, Record)| {
-                (hall.memory.wrapping_offset(message as isize), record)
+                (staging.memory.wrapping_offset(message as isize), record)
             };
             end.store(builder, column.into_iter().map(at));
         } else {
             let range =
                 |(message, record): (i64, Record)| (message + record.first, record.length());
             let ranges: Vec<(i64, i64)> = column.into_iter().map(range).collect();
-            let piece = records::joined(builder, hall.memory, &ranges);
+            let piece = records::joined(builder, staging.memory, &ranges);
             records::send(builder, rank, piece, &[]);
         }
     }
