@@ -27,7 +27,7 @@ BARS = {
     "irecv_wait": 1235,
     "iprobe": 355,
     "comm_rank": 57,
-    "barrier_self": 208,
+    "barrier_self": 172,
     "allreduce_self": 915,
     "ibcast_root": 1620,
     "ibcast_leaf": 1620,

@@ -34,7 +34,7 @@ pub use kept::KeptCalls;
 pub use lone::{LoneCall, perform_alone};
 pub use memory::{copy_pieces, reduce_elements};
 pub use phased::PhasedCall;
-pub use placements::{AgreedRates, LinkDuty, Placements};
+pub use placements::{AgreedRates, LinkCheck, Placements};
 pub use run::{Progress, Run};
 pub use towpath_schedule::{
     Blocks, Buffer, Call, CallSignature, Element, HostCopies, Operation, Pays, Placement, Plan,

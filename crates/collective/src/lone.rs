@@ -12,7 +12,8 @@ pub struct LoneCall {
     copy: Option<(Piece, Piece)>,
 }
 
-// SAFETY: the pointers are dereferenced only by `perform`.
+// SAFETY: only `perform` dereferences the pointers, which must be valid then whatever thread calls
+// it, and a copy of a call has no state that it shares with the other one but these pointers.
 unsafe impl Send for LoneCall {}
 
 impl LoneCall {

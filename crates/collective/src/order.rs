@@ -7,17 +7,18 @@
 //! unless it has not come to the other one yet. If each comes before the other, the order differs.
 //! That holds whatever the ranks do meanwhile, and however far they are ahead of each other.
 
+use towpath_base::control::PLACE;
+
 use crate::numbers::CallForm;
 use towpath_schedule::CallSignature;
-
-/// Words of a [`PlacedCall`].
-pub const PLACE_WORDS: usize = 5;
 
 const FORMS: [CallForm; 3] = [CallForm::Blocking, CallForm::Nonblocking, CallForm::Persistent];
 
 /// The place of a call in the order of its communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallOrder {
+    /// The context of the communicator.
+    pub context: u64,
     /// The form of the call.
     pub form: CallForm,
     /// How many calls of each form come before it.
@@ -27,8 +28,6 @@ pub struct CallOrder {
 /// A call and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedCall {
-    /// The context of the communicator.
-    pub context: u64,
     /// Its place.
     pub order: CallOrder,
     /// What is called.
@@ -41,25 +40,25 @@ impl PlacedCall {
     pub fn contradicts(&self, other: &PlacedCall) -> bool {
         let (own, theirs) = (self.order, other.order);
         let (mine, yours) = (own.form as usize, theirs.form as usize);
-        self.context == other.context
+        own.context == theirs.context
             && mine != yours
             && theirs.before[yours] >= own.before[yours]
             && own.before[mine] >= theirs.before[mine]
     }
 
     /// The call as words that other processes read. The last is never 0.
-    pub fn words(&self) -> [u64; PLACE_WORDS] {
+    pub fn words(&self) -> [u64; PLACE] {
         let [blocking, nonblocking, persistent] = self.order.before;
         let what = (self.order.form as u64 + 1) << 32 | u64::from(self.signature.0);
-        [self.context, blocking, nonblocking, persistent, what]
+        [self.order.context, blocking, nonblocking, persistent, what]
     }
 
     /// The call in such words; `None` if they name none.
-    pub fn from_words(words: [u64; PLACE_WORDS]) -> Option<PlacedCall> {
+    pub fn from_words(words: [u64; PLACE]) -> Option<PlacedCall> {
         let [context, blocking, nonblocking, persistent, what] = words;
         let form = *FORMS.get(usize::try_from(what >> 32).ok()?.checked_sub(1)?)?;
-        let order = CallOrder { form, before: [blocking, nonblocking, persistent] };
-        Some(PlacedCall { context, order, signature: CallSignature(what as u32) })
+        let order = CallOrder { context, form, before: [blocking, nonblocking, persistent] };
+        Some(PlacedCall { order, signature: CallSignature(what as u32) })
     }
 }
 
@@ -71,9 +70,9 @@ mod tests {
     fn calls(forms: &[CallForm]) -> Vec<PlacedCall> {
         let mut before = [0; 3];
         let place = |&form: &CallForm| {
-            let order = CallOrder { form, before };
+            let order = CallOrder { context: 7, form, before };
             before[form as usize] += 1;
-            PlacedCall { context: 7, order, signature: CallSignature(5) }
+            PlacedCall { order, signature: CallSignature(5) }
         };
         forms.iter().map(place).collect()
     }
@@ -104,7 +103,8 @@ mod tests {
                 let last = own.last().unwrap();
                 for theirs in &theirs[shared.len()..] {
                     assert!(last.contradicts(theirs) && theirs.contradicts(last));
-                    let elsewhere = PlacedCall { context: 8, ..*theirs };
+                    let order = CallOrder { context: 8, ..theirs.order };
+                    let elsewhere = PlacedCall { order, ..*theirs };
                     assert!(!last.contradicts(&elsewhere));
                 }
             }
@@ -121,11 +121,11 @@ mod tests {
     #[test]
     fn a_call_is_read_back() {
         for form in FORMS {
-            let order = CallOrder { form, before: [1 << 40, 2, 3] };
-            let call = PlacedCall { context: 9, order, signature: CallSignature(77) };
+            let order = CallOrder { context: 9, form, before: [1 << 40, 2, 3] };
+            let call = PlacedCall { order, signature: CallSignature(77) };
             assert_eq!(PlacedCall::from_words(call.words()), Some(call));
         }
-        assert_eq!(PlacedCall::from_words([0; PLACE_WORDS]), None);
+        assert_eq!(PlacedCall::from_words([0; PLACE]), None);
         assert_eq!(PlacedCall::from_words([1, 0, 0, 0, 9 << 32]), None);
     }
 }

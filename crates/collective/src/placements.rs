@@ -29,9 +29,11 @@ struct Version {
 
 /// What a long blocking call does about links before it moves data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkDuty {
-    /// Nothing.
+pub enum LinkCheck {
+    /// Nothing: no rates are agreed on that could be checked.
     Nothing,
+    /// It is observed for a later comparison.
+    Observe,
     /// The links are to be measured, if that can tell something.
     Measure,
     /// The members compare what they assume with the best rate that this process has observed, in
@@ -76,20 +78,20 @@ impl Placements {
     }
 
     /// What the next long blocking call does: the same on all members.
-    pub fn duty(&mut self) -> LinkDuty {
+    pub fn next_check(&mut self) -> LinkCheck {
         if !std::mem::replace(&mut self.is_settled, true) {
-            return LinkDuty::Measure;
+            return LinkCheck::Measure;
         }
         if self.versions.last().is_none_or(|version| version.rates.is_none()) {
-            return LinkDuty::Nothing;
+            return LinkCheck::Nothing;
         }
         self.long_calls += 1;
         let is_turn = self.long_calls.is_power_of_two()
             && self.long_calls >= FIRST_COMPARISON
             && (self.long_calls / FIRST_COMPARISON).ilog2().is_multiple_of(2);
         match is_turn {
-            true => LinkDuty::Compare(std::mem::take(&mut self.observed)),
-            false => LinkDuty::Nothing,
+            true => LinkCheck::Compare(std::mem::take(&mut self.observed)),
+            false => LinkCheck::Observe,
         }
     }
 
@@ -131,7 +133,10 @@ mod tests {
     fn calls_that_a_member_has_begun_keep_the_old_placement() {
         let mut placements = Placements::default();
         assert_eq!(is_slow(&placements, CallForm::Blocking, 7), None);
-        assert_eq!([(); 2].map(|()| placements.duty()), [LinkDuty::Measure, LinkDuty::Nothing]);
+        assert_eq!(
+            [(); 2].map(|()| placements.next_check()),
+            [LinkCheck::Measure, LinkCheck::Nothing]
+        );
         placements.adopt(placement(1), Arc::new([1, 100]), [8, 3, 5]);
         for (form, before, after) in [
             (CallForm::Blocking, 7, 8),
@@ -154,7 +159,7 @@ mod tests {
         placements.inherit(placement(1), Arc::new([1, 100]));
         let mut compared = Vec::new();
         for call in 1..5000 {
-            if let LinkDuty::Compare(observed) = placements.duty() {
+            if let LinkCheck::Compare(observed) = placements.next_check() {
                 compared.push((call, observed));
             }
             placements.note(100 * call, Duration::from_millis(100));
@@ -167,7 +172,7 @@ mod tests {
     fn a_hint_replaces_what_was_inherited() {
         let mut placements = Placements::default();
         placements.inherit(placement(1), Arc::new([1, 100]));
-        assert_eq!(placements.duty(), LinkDuty::Nothing);
+        assert_eq!(placements.next_check(), LinkCheck::Nothing);
         placements.describe(placement(100));
         assert_eq!(is_slow(&placements, CallForm::Blocking, 0), Some(false));
         assert_eq!(placements.rates(CallForm::Blocking, 0), None);

@@ -462,8 +462,8 @@ unsafe fn bytes_in(piece: &Piece, bytes: usize) -> &[u8] {
 }
 
 // SAFETY: the pointers of a run's plan are dereferenced only by the thread that executes it, and a
-// request moves between threads only under the lock of its table. What its expansions share with
-// each other they share with nobody else.
+// request moves between threads only under the lock of its table. The expansions of a plan count
+// references (`Rc`) to memory that only they know, so all references move with the run.
 unsafe impl Send for Run {}
 
 impl Drop for Run {

@@ -230,6 +230,11 @@ impl Waiter {
         self.longest_sleep = longest;
     }
 
+    /// True if this process has messages from other hosts to read.
+    pub fn has_bell(&self) -> bool {
+        self.bell.is_some()
+    }
+
     /// Whether the next sleep may leave messages from other hosts unread for a few milliseconds,
     /// because what the process waits for comes from ranks of its host.
     #[inline]
@@ -357,7 +362,7 @@ impl Waiter {
 
     fn sleep(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
         let Sources::SharedMemory { own, head } = sources;
-        let on_word = self.bell.is_none() || self.within_host;
+        let on_word = std::mem::take(&mut self.within_host) || self.bell.is_none();
         let place = if on_word { ON_WORD } else { ON_BELL };
         self.sleeper.sleep(&own.into(), &head.into(), place, recheck, |limit| {
             self.sleeps += 1;

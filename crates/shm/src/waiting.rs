@@ -45,6 +45,11 @@ impl Waiting {
         self.waiter.wait_within_host(within_host);
     }
 
+    /// True if the process reads messages from other hosts, and others need its core.
+    pub fn shares_core_among_hosts(&self) -> bool {
+        self.waiter.has_bell() && self.waiter.crowded()
+    }
+
     /// True if others need the core of this process, see [`Waiter::crowded`].
     pub fn crowded(&self) -> bool {
         self.waiter.crowded()

@@ -343,11 +343,12 @@ impl<O: QueueOwner> QueuedCall<O> {
         // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
         // memory of their own.
         unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
+        // A call that was to end may have been complete already.
+        let failure = self.failure.take();
         let progress = match call.outcome {
             BoardOutcome::Complete => Progress::Done,
             BoardOutcome::Truncated => Progress::Failed(Failure::Truncated),
             BoardOutcome::OutOfStep => {
-                let failure = self.failure.take();
                 Progress::Failed(failure.unwrap_or_else(|| call.board.mismatch()))
             }
         };

@@ -51,7 +51,6 @@ fn no_wake_up_is_lost_between_two_threads() {
             let bell = Bell::beside(&[std::os::fd::AsFd::as_fd(&reader)]).unwrap();
             waiter.watch(bell, true, pages.own());
         }
-        waiter.wait_within_host(within_host);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for round in 0..2000u32 {
@@ -66,6 +65,7 @@ fn no_wake_up_is_lost_between_two_threads() {
                 }
             });
             for _ in 0..2000 {
+                waiter.wait_within_host(within_host);
                 await_word(&mut waiter, &pages, &ping);
                 ping.store(0, Ordering::Relaxed);
                 pong.store(1, Ordering::Release);

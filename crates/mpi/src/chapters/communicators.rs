@@ -11,6 +11,7 @@ use towpath_collective::numbers::CallForm;
 use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Result, fail};
+use towpath_neutral::info::Pairs;
 
 use super::collectives::multicast;
 use super::point_to_point::check_tag;
@@ -24,7 +25,6 @@ use crate::objects::registry::{self, OBJECTS};
 use crate::process;
 use crate::progress;
 use crate::progress::request_table::{Extra, RequestWork};
-use towpath_neutral::info::Pairs;
 
 /// MPI_Comm_size.
 #[inline]

@@ -8,11 +8,11 @@ use std::sync::{LazyLock, Mutex};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::info::Pairs;
 
 use super::{hardware, info};
 use crate::process::{self, Phase, ending, heap};
 use crate::startup::{finalize, init};
-use towpath_neutral::info::Pairs;
 
 /// Blocks allocated by MPI_Alloc_mem from private memory, by address.
 static ALLOCATED: LazyLock<Mutex<HashMap<usize, Layout>>> = LazyLock::new(Mutex::default);

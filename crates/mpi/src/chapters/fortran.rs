@@ -9,10 +9,10 @@ use std::ffi::c_void;
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::info::Pairs;
 
 use super::datatypes::type_size;
 use super::info;
-use towpath_neutral::info::Pairs;
 
 /// Info keys of the default kinds, and their types.
 const SIZES: [(&str, Handle); 4] = [

@@ -11,11 +11,11 @@ use towpath_machine::{cores, filesystem};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::*;
 use towpath_neutral::error::Result;
+use towpath_neutral::info::Pairs;
 
 use super::{info, internal};
 use crate::objects::comm::Comm;
 use crate::objects::registry::OBJECTS;
-use towpath_neutral::info::Pairs;
 
 /// The info key that names a resource type.
 const TYPE_KEY: &str = "mpi_hw_resource_type";

@@ -10,12 +10,12 @@ use towpath_device::memory_kinds;
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::COMM_NULL;
 use towpath_neutral::error::Result;
+use towpath_neutral::info::Pairs;
 
 use super::info;
 use crate::objects::comm::Comm;
 use crate::objects::registry;
 use crate::process;
-use towpath_neutral::info::Pairs;
 
 /// The assertion that all members start their persistent collectives in the same order.
 const ORDERED_STARTS: &str = "mpi_assert_strict_persistent_collective_ordering";

@@ -7,10 +7,10 @@ use towpath_device::memory_kinds;
 use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::constants::*;
 use towpath_neutral::error::{Error, Result, fail};
+use towpath_neutral::info::{Info, Pairs};
 
 use crate::objects::registry::OBJECTS;
 use crate::process;
-use towpath_neutral::info::{Info, Pairs};
 
 /// The key for memory allocation kinds: those requested in MPI_INFO_ENV, those supported in the
 /// hints of a communicator.

@@ -17,6 +17,7 @@ use towpath_network::HostNetwork;
 use towpath_neutral::abi::Handle;
 use towpath_neutral::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use towpath_neutral::error::{Result, fail};
+use towpath_neutral::info::Pairs;
 
 use super::attribute::Attributes;
 use super::buffer::AttachedBuffer;
@@ -26,7 +27,6 @@ use super::errhandler::Errhandler;
 use super::group::Group;
 use crate::process;
 use crate::progress::board_calls::Caller;
-use towpath_neutral::info::Pairs;
 
 /// The remote side of an intercommunicator.
 #[derive(Debug)]
@@ -217,8 +217,8 @@ impl Comm {
     }
 
     /// Sets the rates of the links of the job's hosts on which the members have agreed in a
-    /// blocking call. `begun` are the calls of each form that some member has begun. False if the
-    /// same hosts are leaves as before: then nothing changes.
+    /// blocking call. `begun` are the calls of each form that some member has begun. False if
+    /// earlier ones made the same hosts leaves: then nothing changes.
     pub(crate) fn adopt(&self, rates: AgreedRates, begun: [u64; 3]) -> bool {
         let placement = Arc::new(self.group.placement_with(&rates));
         let mut placements = self.placements();
@@ -335,7 +335,8 @@ impl Comm {
     /// Takes the next sequence number of a form of collective call. Messages carry it; all members
     /// call in the same order, so all get the same number. Each form has its own range of numbers:
     /// the standard forbids starting a nonblocking operation before a blocking one on one process
-    /// and after it on another (6.12), but programs do it, and other libraries accept it.
+    /// and after it on another (6.12), but programs do it, and other libraries accept it. Here it
+    /// works as long as no two members wait for seconds in calls that the other has not begun.
     pub(crate) fn next_sequence(&self, form: CallForm) -> u64 {
         let number = self.coming_sequence(form);
         // No atomic read-modify-write: calls of one form on one communicator never run
@@ -360,7 +361,7 @@ impl Comm {
     pub(crate) fn order(&self, form: CallForm) -> CallOrder {
         let mut before = self.sequences.each_ref().map(|count| count.load(Ordering::Relaxed));
         before[CallForm::Blocking as usize] += self.on_board.load(Ordering::Relaxed);
-        CallOrder { form, before }
+        CallOrder { context: self.context().0, form, before }
     }
 
     /// The blocking call that has begun last, with its place.
@@ -368,7 +369,7 @@ impl Comm {
         let mut order = self.order(CallForm::Blocking);
         let count = &mut order.before[CallForm::Blocking as usize];
         *count = count.checked_sub(1)?;
-        Some(PlacedCall { context: self.context().0, order, signature: CallSignature::default() })
+        Some(PlacedCall { order, signature: CallSignature::default() })
     }
 
     /// How many numbers [`Comm::next_sequence`] has given to this form.

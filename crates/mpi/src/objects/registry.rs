@@ -13,6 +13,7 @@ use towpath_neutral::abi::{Handle, Kind};
 use towpath_neutral::constants::{COMM_NULL, COMM_SELF, COMM_WORLD, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN};
 use towpath_neutral::error::{Result, fail};
 use towpath_neutral::handle::Table;
+use towpath_neutral::info::{Info, Pairs};
 
 use super::buffer::AttachedBuffer;
 use super::comm::Comm;
@@ -22,7 +23,6 @@ use super::group::Group;
 use super::message::Matched;
 use super::operation::Operation;
 use crate::process;
-use towpath_neutral::info::{Info, Pairs};
 
 /// Objects and registries that may exist before MPI_Init.
 pub(crate) struct Objects {

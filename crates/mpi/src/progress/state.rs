@@ -50,7 +50,8 @@ impl State {
                     self.runs.fail(id, failure, &mut self.engine);
                 }
             }
-            _ => self.line_failure = Some(failure),
+            WaitTarget::Line(_) => self.line_failure = Some(failure),
+            _ => {}
         }
     }
 

@@ -36,6 +36,8 @@ pub(crate) enum WaitTarget {
     Probe(ContextId, Option<PeerIndex>, Option<i32>),
     /// The other members of the communicator with this context.
     Members(ContextId),
+    /// A line on the board of the communicator with this context.
+    Line(ContextId),
     /// This run of the members of the communicator with this context.
     Run(ContextId, RunId),
     /// This request handle of the program.
@@ -105,10 +107,10 @@ fn describe(state: &State, target: WaitTarget) -> BlockedCall {
             let pending = Pending { receives: true, peer, tag };
             with_comm(context, |comm| message(pending, [Awaited::Receive, Awaited::Send], comm))
         }
-        WaitTarget::Members(context) | WaitTarget::Run(context, _) => with_comm(context, |comm| {
-            let (awaited, communicator) = (Awaited::Members as u32, in_words(comm));
+        WaitTarget::Members(context) => with_comm(context, members),
+        WaitTarget::Line(context) | WaitTarget::Run(context, _) => with_comm(context, |comm| {
             let place = comm.and_then(Comm::last_blocking).map_or_else(Default::default, |call| call.words());
-            BlockedCall { awaited, communicator, place, ..BlockedCall::default() }
+            BlockedCall { place, ..members(comm) }
         }),
         WaitTarget::Request(request) => describe_request(state, request),
     }
@@ -125,7 +127,7 @@ fn describe_request(state: &State, request: Handle) -> BlockedCall {
         RequestWork::Both(send, receive) => receive.and_then(|id| engine.pending(id)).or_else(|| engine.pending(*send)),
         RequestWork::Run(_) | RequestWork::Exchange(_) => {
             let (awaited, communicator) = (Awaited::CollectiveRequest as u32, in_words(comm));
-            let place = placed(state, work, comm).map_or_else(Default::default, |call| call.words());
+            let place = placed(state, work).map_or_else(Default::default, |call| call.words());
             return BlockedCall { awaited, communicator, place, ..BlockedCall::default() };
         }
         RequestWork::Generalized(_) => {
@@ -136,11 +138,15 @@ fn describe_request(state: &State, request: Handle) -> BlockedCall {
     pending.map_or_else(BlockedCall::default, |pending| message(pending, kinds, comm))
 }
 
+fn members(comm: Option<&Comm>) -> BlockedCall {
+    BlockedCall { awaited: Awaited::Members as u32, communicator: in_words(comm), ..BlockedCall::default() }
+}
+
 /// The collective call behind a request, with its place.
-fn placed(state: &State, work: &RequestWork, comm: Option<&Comm>) -> Option<PlacedCall> {
+fn placed(state: &State, work: &RequestWork) -> Option<PlacedCall> {
     let RequestWork::Run(id) = work else { return None };
     let (order, signature) = state.runs.placed(*id)?;
-    Some(PlacedCall { context: comm?.context().0, order, signature })
+    Some(PlacedCall { order, signature })
 }
 
 fn message(pending: Pending, [receive, send]: [Awaited; 2], comm: Option<&Comm>) -> BlockedCall {

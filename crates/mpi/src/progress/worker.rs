@@ -327,8 +327,8 @@ impl Worker {
             let mut found = None;
             waiting.limit_sleep(watched || meets);
             // Once in a wait, as other hosts send messages too. Other threads may need them sooner.
-            let may_leave =
-                meets && waiting.crowded() && waiting.sleeps() == sleeps && !self.shared.load(Ordering::Relaxed);
+            let is_first = waiting.shares_core_among_hosts() && waiting.sleeps() == sleeps;
+            let may_leave = meets && is_first && !self.shared.load(Ordering::Relaxed);
             let within_host = |state: &mut State| state.waits_within_host(target(state), on_line);
             waiting.wait_within_host(may_leave && self.with(within_host));
             waiting.idle(|| {
@@ -402,7 +402,7 @@ impl Worker {
                 if waiting.pass(&mut || ready(false)) {
                     return None;
                 }
-                let target = |_: &State| WaitTarget::Members(context);
+                let target = |_: &State| WaitTarget::Line(context);
                 let mut is_there = |state: &mut State| {
                     let failure = state.line_failure.take();
                     (failure.is_some() || ready(state.compares_calls)).then_some(failure)

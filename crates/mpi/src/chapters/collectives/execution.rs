@@ -91,7 +91,7 @@ impl<'a> CommView<'a> {
         plan: impl FnOnce(&Call) -> std::result::Result<Plan, PlanError>,
     ) -> Result<Prepared<'a>> {
         let plan = plan(&self.call(&self.team())).map_err(plan_failed)?;
-        Ok(Prepared { view: self, work: CollectiveWork::Plan(plan) })
+        Ok(Prepared { view: self, work: CollectiveWork::Plan(Box::new(plan)) })
     }
 
     /// A call on an intercommunicator, with its plan.
@@ -101,13 +101,13 @@ impl<'a> CommView<'a> {
     ) -> Result<Prepared<'a>> {
         let team = self.team();
         let plan = plan(&self.bridge(&team)).map_err(plan_failed)?;
-        Ok(Prepared { view: self, work: CollectiveWork::Plan(plan) })
+        Ok(Prepared { view: self, work: CollectiveWork::Plan(Box::new(plan)) })
     }
 }
 
 enum CollectiveWork {
     Operation(Operation),
-    Plan(Plan),
+    Plan(Box<Plan>),
     /// A reduction, on host copies of buffers in the memory of a device.
     OnCopies(Box<(CollectiveWork, HostCopies)>),
 }
@@ -176,7 +176,7 @@ impl<'a> Prepared<'a> {
         let team = || view.team_for(form, begun);
         match work {
             CollectiveWork::Operation(operation) => operation.plan(&view.call(&team())).map_err(plan_failed),
-            CollectiveWork::Plan(plan) => Ok(plan),
+            CollectiveWork::Plan(plan) => Ok(*plan),
             CollectiveWork::OnCopies(both) => {
                 let (team, (work, copies)) = (team(), *both);
                 copies.around(&team, Prepared { view, work }.unnumbered(form, begun)?).map_err(plan_failed)
@@ -227,17 +227,27 @@ impl<'a> Prepared<'a> {
             if let Some(outcome) = outcome {
                 return outcome;
             }
-            // SAFETY: as above.
-            return unsafe { self.repeat() };
-        }
-        if let CollectiveWork::OnCopies(both) = self.work {
-            let on_copies = Prepared { view: self.view, work: both.0 };
-            // SAFETY: the memory that the call names lives during the call (this function's
-            // contract).
-            return unsafe { on_copies.wait_between(both.1) };
         }
         // SAFETY: as above.
-        unsafe { self.wait_by_messages() }
+        unsafe { self.wait_elsewhere() }
+    }
+
+    /// Runs a call to completion that neither a board nor multicast has served. A function of its
+    /// own, so that those calls do not move the arguments.
+    ///
+    /// # Safety
+    /// Same as for [`Prepared::wait`].
+    #[inline(never)]
+    unsafe fn wait_elsewhere(self) -> Result<()> {
+        let Prepared { view, work } = self;
+        // SAFETY: the memory that the call names lives during the call (this function's contract).
+        unsafe {
+            match work {
+                CollectiveWork::Operation(_) => Prepared { view, work }.repeat(),
+                CollectiveWork::Plan(_) => Prepared { view, work }.wait_by_messages(),
+                CollectiveWork::OnCopies(both) => Prepared { view, work: both.0 }.wait_between(both.1),
+            }
+        }
     }
 
     /// Runs an operation to completion in phases or by messages, as an earlier call that it repeats
@@ -309,7 +319,9 @@ impl<'a> Prepared<'a> {
     /// Same as for [`Prepared::wait`].
     pub(super) unsafe fn wait_by_messages(self) -> Result<()> {
         let comm = self.view.comm;
-        let (plan, sequence) = (self.unnumbered(CallForm::Blocking, 0)?, comm.next_sequence(CallForm::Blocking));
+        let form = CallForm::Blocking;
+        let plan = self.unnumbered(form, comm.calls_by_messages(form))?;
+        let sequence = comm.next_sequence(form);
         let context = plan.context;
         // SAFETY: the memory that the plan names lives during the call (this function's contract).
         let mut run = Box::new(unsafe { Run::start(plan, sequence) });

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use towpath_base::config;
 use towpath_collective::numbers::CallForm;
 use towpath_collective::probe::swap;
-use towpath_collective::{CallSignature, LinkDuty, Operation, Plan, Team};
+use towpath_collective::{CallSignature, LinkCheck, Operation, Plan, Team};
 use towpath_neutral::error::{Error, Result};
 use towpath_topology::measurement::{self, Cores, Leaders};
 use towpath_topology::{Figure, FigureOrigin};
@@ -38,10 +38,11 @@ pub(super) fn attend(comm: &Comm, operation: &Operation) -> Result<Option<(i64, 
     if bytes < LEAST {
         return Ok(None);
     }
-    let duty = comm.placements().duty();
-    match duty {
-        LinkDuty::Measure => measure(comm)?,
-        LinkDuty::Compare(observed) if is_doubtful(comm, observed)? => measure(comm)?,
+    let check = comm.placements().next_check();
+    match check {
+        LinkCheck::Nothing => return Ok(None),
+        LinkCheck::Measure => measure(comm)?,
+        LinkCheck::Compare(observed) if is_doubtful(comm, observed)? => measure(comm)?,
         _ => {}
     }
     Ok(Some((bytes, Instant::now())))
