@@ -172,8 +172,9 @@ mod tests {
     fn a_hint_replaces_what_was_inherited() {
         let mut placements = Placements::default();
         placements.inherit(placement(1), Arc::new([1, 100]));
-        assert_eq!(placements.next_check(), LinkCheck::Nothing);
+        assert_eq!(placements.next_check(), LinkCheck::Observe);
         placements.describe(placement(100));
+        assert_eq!(placements.next_check(), LinkCheck::Nothing);
         assert_eq!(is_slow(&placements, CallForm::Blocking, 0), Some(false));
         assert_eq!(placements.rates(CallForm::Blocking, 0), None);
     }

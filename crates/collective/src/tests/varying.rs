@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::gather::{Gather, gatherv};
 use crate::run::{Progress, Run};
 use crate::scatter::{Scatter, scatterv};
-use crate::select::Selection;
+use crate::select::Collective;
 use crate::{Call, Plan};
 
 const SIZE: usize = 7;
@@ -22,7 +22,8 @@ type Values = Vec<Store<i64>>;
 
 /// The runs of all ranks, not started.
 fn hold(mapping: Mapping, mut build: impl FnMut(&Call) -> Plan) -> Vec<Vec<Run>> {
-    let setting = Setting { selection: Selection::default(), mapping };
+    // So few ranks exchange the blocks of an alltoallv directly by themselves.
+    let setting = Setting { selection: Setting::hierarchical(Collective::Alltoallv), mapping };
     let mut plan = |rank| {
         let (team, selection) = (&setting.team(rank, SIZE), &setting.selection);
         build(&Call { team, selection })
