@@ -291,9 +291,9 @@ pub const TABLE: &[SelectionRow] = &[
     row(Collective::Alltoall, Algorithm::Linear, ALL, 32 << 10),
     row(Collective::Alltoall, Algorithm::Pairwise, ALL, ANY),
     // Most programs send to few ranks, and a rank sends nothing there where a length is 0: the
-    // exchange of all lengths costs as much as blocks for four neighbours where ranks share cores (8
-    // hosts of 8 ranks on two cores: 2.9 ms both, and with a block for each rank 3.6 against 43 ms;
-    // 2026-11-27), and much more elsewhere.
+    // exchange of all lengths costs as much as blocks for four neighbours where ranks share cores
+    // (8 hosts of 8 ranks on two cores: 2.9 ms both, and with a block for each rank 3.6 against 43
+    // ms; 2026-11-27), and much more elsewhere.
     row(Collective::Alltoallv, Algorithm::Linear, 8, ANY),
     on_cores(Subscription::Over, hierarchical(Collective::Alltoallv, ANY)),
     row(Collective::Alltoallv, Algorithm::Linear, 64, ANY),

@@ -46,7 +46,10 @@ pub(super) fn accept(comm: &Comm, given: &Pairs) -> Result<()> {
         let is_accepted = match key {
             ASSERTED_KINDS => memory_kinds::are_supported(value),
             COLLECTIVE => selects(comm, value)?,
-            TOPOLOGY => process::described(value).is_some_and(|network| comm.describe(network)),
+            TOPOLOGY => {
+                let network = process::jobs().and_then(|jobs| jobs.described(value));
+                network.is_some_and(|network| comm.describe(network))
+            }
             // Operations that share a board go on to do so.
             ORDERED_STARTS if orders_starts(comm) => value == "true",
             _ => ASSERTIONS.contains(&key) && ["true", "false"].contains(&value),

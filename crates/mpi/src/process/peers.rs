@@ -3,11 +3,10 @@
 use towpath_base::ids::{PeerIndex, ProcessId};
 use towpath_network::{HostNetwork, Jobs};
 use towpath_neutral::error::{Result, fail};
-use towpath_topology::{Figure, FigureOrigin};
 
 use super::{PROCESS, this};
 
-fn jobs() -> Option<&'static Jobs> {
+pub(crate) fn jobs() -> Option<&'static Jobs> {
     PROCESS.get().map(|process| &process.jobs)
 }
 
@@ -45,27 +44,6 @@ pub(crate) fn host_of(peer: PeerIndex) -> u32 {
 /// What joins the hosts of this process's job, the same in all its processes.
 pub(crate) fn host_network() -> HostNetwork {
     jobs().map(Jobs::host_network).unwrap_or_default()
-}
-
-/// Rate of the link of a peer's host in bytes per second with its origin, the same in all processes
-/// of the job.
-pub(crate) fn link_figure_of(peer: PeerIndex) -> Figure<u64> {
-    let unknown = Figure { value: 0, origin: FigureOrigin::Default };
-    jobs().map_or(unknown, |jobs| jobs.link_figure(host_of(peer)))
-}
-
-/// Shows measured rates of the links of hosts to `towpath info`, in bytes per second; `None` if
-/// another figure counts.
-pub(crate) fn show_measured(rates: impl Iterator<Item = (u32, Option<u64>)>) {
-    if let Some(jobs) = jobs() {
-        jobs.show_measured(rates);
-    }
-}
-
-/// What joins the hosts of this process's job as the text of a topology file has it; `None` if it
-/// is not one, or the hosts have no names here.
-pub(crate) fn described(text: &str) -> Option<HostNetwork> {
-    jobs()?.described(text)
 }
 
 /// How many ranks of this process's job share a core, the same in all its processes.

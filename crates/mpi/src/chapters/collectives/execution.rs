@@ -229,23 +229,11 @@ impl<'a> Prepared<'a> {
             }
         }
         // SAFETY: as above.
-        unsafe { self.wait_elsewhere() }
-    }
-
-    /// Runs a call to completion that neither a board nor multicast has served. A function of its
-    /// own, so that those calls do not move the arguments.
-    ///
-    /// # Safety
-    /// Same as for [`Prepared::wait`].
-    #[inline(never)]
-    unsafe fn wait_elsewhere(self) -> Result<()> {
-        let Prepared { view, work } = self;
-        // SAFETY: the memory that the call names lives during the call (this function's contract).
         unsafe {
-            match work {
-                CollectiveWork::Operation(_) => Prepared { view, work }.repeat(),
-                CollectiveWork::Plan(_) => Prepared { view, work }.wait_by_messages(),
-                CollectiveWork::OnCopies(both) => Prepared { view, work: both.0 }.wait_between(both.1),
+            match self.work {
+                CollectiveWork::Operation(_) => self.repeat(),
+                CollectiveWork::Plan(_) => self.wait_by_messages(),
+                CollectiveWork::OnCopies(both) => Prepared { view: self.view, work: both.0 }.wait_between(both.1),
             }
         }
     }
@@ -255,6 +243,7 @@ impl<'a> Prepared<'a> {
     ///
     /// # Safety
     /// Same as for [`Prepared::wait`].
+    #[inline(never)]
     unsafe fn repeat(mut self) -> Result<()> {
         let comm = self.view.comm;
         let observed = self.work.operation().map_or(Ok(None), |operation| links::attend(comm, operation))?;

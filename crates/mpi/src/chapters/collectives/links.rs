@@ -71,7 +71,9 @@ fn measure(comm: &Comm) -> Result<()> {
     let (peers, placement) = (&comm.group.peers, comm.group.placement());
     let hosts = placement.hosts();
     let leaders: Vec<usize> = placement.leaders().collect();
-    let assumed: Vec<Figure<u64>> = leaders.iter().map(|&rank| process::link_figure_of(peers[rank])).collect();
+    let Some(jobs) = process::jobs() else { return Ok(()) };
+    let figure = |&rank: &usize| jobs.link_figure(process::host_of(peers[rank]));
+    let assumed: Vec<Figure<u64>> = leaders.iter().map(figure).collect();
     if hosts < FEWEST_HOSTS
         || !peers.iter().all(|&peer| process::rank_in_own_job(peer).is_some())
         || !measurement::is_useful(&assumed)
@@ -103,7 +105,7 @@ fn measure(comm: &Comm) -> Result<()> {
     hosts.iter().zip(&rates).for_each(|(&host, rate)| of_job[host as usize] = rate.value);
     if comm.adopt(of_job.into(), begun) {
         let value = |rate: Figure<u64>| (rate.origin == FigureOrigin::Measured).then_some(rate.value);
-        process::show_measured(hosts.into_iter().zip(rates.into_iter().map(value)));
+        jobs.show_measured(hosts.into_iter().zip(rates.into_iter().map(value)));
     }
     Ok(())
 }
