@@ -54,7 +54,8 @@ static void communicators(int rank) {
  * out a call. */
 static void mismatch(const char *kind, int rank) {
     int odd = rank == 2, data[4096] = {0}, result[4096];
-    int counts[] = {1, 2, 3, 4}, places[] = {0, 1, 3, 6}, twos[] = {2, 2, 2, 2}, rows[] = {0, 2, 4, 6};
+    int counts[] = {1, 2, 3, 4}, places[] = {0, 1, 3, 6};
+    int twos[] = {2, 2, 2, 2}, rows[] = {0, 2, 4, 6};
     MPI_Request request;
     if (strcmp(kind, "operation") == 0) {
         if (odd) MPI_Barrier(MPI_COMM_WORLD);
@@ -137,12 +138,13 @@ static void pairs(const char *form, const char *kind, int rank) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* The last rank calls the same as the others in another form, of which each has been called before if
- * `kind` says so. */
+/* The last rank calls the same as the others in another form, of which each has been called before
+ * if `kind` says so. */
 static void forms(const char *others, const char *last, const char *kind, int rank) {
     int size, data[4] = {0};
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const char *mine = rank == size - 1 ? last : others, *all[] = {"blocking", "nonblocking", "persistent"};
+    const char *mine = rank == size - 1 ? last : others;
+    const char *all[] = {"blocking", "nonblocking", "persistent"};
     MPI_Request request = MPI_REQUEST_NULL;
     for (int i = 0; i < 3 && strcmp(kind, "later") == 0; i++) {
         call(all[i], "barrier", data, 0, 0, &request);

@@ -191,9 +191,11 @@ def run_forms(options, forms, kind):
     job = Job([*start, options.binary, "forms", *forms, kind])
     status, said = job.ended(), "\n".join(job.lines)
     problems = [] if status == 16 else [f"ended with {status}, not with MPI_ERR_OTHER"]
-    found = re.search(r"(rank \d) calls (.*), but (rank \d) calls (.*?)( before that; a blocking|; all ranks of)", said)
+    found = re.search(r"(rank \d) calls (.*), but (rank \d) calls (.*?)"
+                      "( before that; a blocking|; all ranks of)", said)
     calls = {found[1]: found[2], found[3]: found[4]} if found else {}
-    name = {"blocking": f"MPI_{KINDS[kind]}", "nonblocking": f"MPI_I{KINDS[kind].lower()}", "persistent": f"MPI_{KINDS[kind]}_init"}
+    name = {"blocking": f"MPI_{KINDS[kind]}", "nonblocking": f"MPI_I{KINDS[kind].lower()}",
+            "persistent": f"MPI_{KINDS[kind]}_init"}
     if not calls.pop("rank 3", "").startswith(name[forms[1]]) or not calls:
         problems.append(f"said: {job.lines}")
     return problems, "", said

@@ -211,9 +211,12 @@ def ended_by(how):
 
 def unknown(option):
     """What is wrong when a host that does not exist shall be slow."""
-    job = subprocess.run([sys.executable, hosts.__file__, *option.split(), "--", "true"], capture_output=True, text=True)
+    command = [sys.executable, hosts.__file__, *option.split(), "--", "true"]
+    job = subprocess.run(command, capture_output=True, text=True)
     sentence = f"{option} names no host; the hosts are host0, host1"
-    return [] if job.returncode == 2 and sentence in job.stderr else [f"ended with {job.returncode}, said {job.stderr!r}"]
+    if job.returncode == 2 and sentence in job.stderr:
+        return []
+    return [f"ended with {job.returncode}, said {job.stderr!r}"]
 
 
 def readable(path):

@@ -22,8 +22,8 @@ pub enum Failure {
     /// A rank sent more than this rank expected. All steps were executed nevertheless, so that no
     /// rank hangs.
     #[error(
-        "a rank sent more data than this rank expects; counts and datatypes of the ranks do not fit \
-         together"
+        "a rank sent more data than this rank expects; counts and datatypes of the ranks do not \
+         fit together"
     )]
     Truncated,
     /// A process of the communicator was lost; the remaining steps are not executed.
@@ -103,8 +103,8 @@ impl fmt::Display for FormedCall {
 /// before the call of the other one.
 pub fn forms_differ(own: (&str, &str), theirs: (&str, &str)) -> String {
     format!(
-        "{} calls {}, but {} calls {} before that; a blocking, a nonblocking and a persistent call do not \
-         match, and all ranks of a communicator must call its collectives in the same order",
+        "{} calls {}, but {} calls {} before that; a blocking, a nonblocking and a persistent call \
+         do not match, and all ranks of a communicator must call its collectives in the same order",
         own.0, own.1, theirs.0, theirs.1
     )
 }

@@ -133,11 +133,13 @@ static void constructors_take_hints(MPI_Op op)
     MPI_Info info = hint_of(KEY, algorithm);
     MPI_Comm made[4];
     MPI_Request request;
-    int next = (check_rank + 1) % check_size, before = (check_rank + check_size - 1) % check_size, one = 1;
+    int next = (check_rank + 1) % check_size, one = 1;
+    int before = (check_rank + check_size - 1) % check_size;
     CALL(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, info, &made[0]));
     CALL(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &next,
                                         MPI_UNWEIGHTED, info, 0, &made[1]));
-    CALL(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &check_rank, &one, &next, MPI_UNWEIGHTED, info, 0, &made[2]));
+    CALL(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &check_rank, &one, &next, MPI_UNWEIGHTED, info, 0,
+                               &made[2]));
     CALL(MPI_Comm_idup_with_info(MPI_COMM_WORLD, info, &made[3], &request));
     CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
     CALL(MPI_Info_free(&info));

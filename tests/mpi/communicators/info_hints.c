@@ -19,7 +19,8 @@ int main(int argc, char **argv)
     CALL(MPI_Comm_get_info(comm, &used));
     CHECK(used != MPI_INFO_NULL, "MPI_Comm_get_info gave no object");
     CALL(MPI_Info_get_string(used, "mpi_assert_no_any_source", &length, value, &flag));
-    CHECK(flag && strcmp(value, "true") == 0, "the hint came back as '%s'", flag ? value : "nothing");
+    CHECK(flag && strcmp(value, "true") == 0, "the hint came back as '%s'",
+          flag ? value : "nothing");
     length = sizeof value;
     CALL(MPI_Info_get_string(used, "nobody_knows_this", &length, value, &flag));
     CHECK(!flag, "a hint that nobody knows came back as '%s'", value);
