@@ -1,5 +1,6 @@
 //! MPI_ALLGATHER and MPI_ALLGATHERV (6.7): Bruck's algorithm for small data, recursive doubling for
-//! powers of two, a ring for large data.
+//! powers of two, a ring for large data; by one rank, which broadcasts all blocks, where few share
+//! cores.
 //!
 //! All ranks know all sizes, so the "v" form uses the same algorithms; only recursive doubling
 //! needs consecutive blocks. Bruck's algorithm works on packed bytes that start with this rank's
@@ -10,7 +11,7 @@ use crate::builder::{Builder, Mark};
 use crate::group_costs::AllgatherWay;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
-use crate::{Call, group_costs, hierarchy};
+use crate::{Call, broadcast, group_costs, hierarchy};
 
 /// Arguments of an allgather.
 #[derive(Clone, Debug)]
@@ -58,6 +59,7 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
     match call.selection.choose(collective, size) {
         Algorithm::Hierarchical => hierarchy::movement::allgather(builder, call, receive, total),
         Algorithm::Bruck => bruck(builder, receive),
+        Algorithm::GatherBcast => gather_bcast(builder, call, receive),
         Algorithm::RecursiveDoubling => recursive_doubling(builder, receive),
         _ => {
             ring(builder, receive);
@@ -96,6 +98,20 @@ pub(crate) fn ring(builder: &mut Builder, receive: &Blocks) -> Vec<(usize, Mark)
         arrived.push((from, builder.receive(above, step, receive.piece(from))));
     }
     arrived
+}
+
+/// One rank gathers all blocks and broadcasts them.
+fn gather_bcast(builder: &mut Builder, call: &Call, receive: &Blocks) {
+    let (rank, size, root) = (builder.rank(), builder.size(), builder.team.placement.relay());
+    if rank != root {
+        builder.send(root, 0, receive.piece(rank));
+    } else {
+        for peer in (0..size).filter(|&peer| peer != root) {
+            builder.receive(peer, 0, receive.piece(peer));
+        }
+    }
+    builder.phase();
+    broadcast::of_result(builder, call, root, &receive.row(size));
 }
 
 fn recursive_doubling(builder: &mut Builder, receive: &Blocks) {

@@ -64,7 +64,7 @@ fn reduce_bcast(builder: &mut Builder, call: &Call, operand: &Operand, receive: 
     fold::at(builder, operand, relay, receive);
     builder.phase();
     let data = Buffer { pointer: receive, count: operand.count, element: operand.element.clone() };
-    broadcast::append(builder, call, relay, &data);
+    broadcast::of_result(builder, call, relay, &data);
 }
 
 fn stripes(builder: &mut Builder, call: &Call, operand: &Operand, receive: *mut u8) {

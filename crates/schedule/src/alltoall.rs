@@ -1,5 +1,6 @@
 //! MPI_ALLTOALL, MPI_ALLTOALLV and MPI_ALLTOALLW (6.8): Bruck's algorithm for tiny equal blocks,
-//! all messages at once for medium sizes or few ranks, pairwise exchange for large blocks.
+//! all messages at once for medium sizes or few ranks, pairwise exchange for large blocks; through
+//! one rank where few share cores.
 //!
 //! With MPI_IN_PLACE, short blocks are first packed into memory of the plan; the rest is an
 //! ordinary exchange. Long blocks are swapped by pairs of ranks in turn, with memory for two of
@@ -7,6 +8,7 @@
 
 use crate::buffers::{Blocks, Element, Piece};
 use crate::builder::Builder;
+use crate::hierarchy::movement::pieces_of;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::{Call, hierarchy};
@@ -51,7 +53,7 @@ pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
     // messages (`linear`) delays them only; while others exchange in an order of their own, they
     // wait for each other in circles.
     let may_swap = match algorithm {
-        Algorithm::Hierarchical | Algorithm::Bruck => false,
+        Algorithm::Hierarchical | Algorithm::Bruck | Algorithm::GatherScatter => false,
         Algorithm::Pairwise => receive.is_equal(),
         _ => true,
     };
@@ -75,6 +77,7 @@ pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
     match algorithm {
         Algorithm::Hierarchical => hierarchy::movement::alltoall(&mut builder, send, receive),
         Algorithm::Bruck => bruck(&mut builder, send, receive),
+        Algorithm::GatherScatter => gather_scatter(&mut builder, send, receive),
         Algorithm::Pairwise => pairwise(&mut builder, send, receive),
         _ => linear(&mut builder, send, receive),
     }
@@ -167,6 +170,37 @@ fn linear(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
     for step in 1..size {
         let to = (rank + step) % size;
         builder.send(to, 0, send.piece(to));
+    }
+}
+
+/// One rank collects all blocks and sends each rank those for it.
+fn gather_scatter(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
+    let (rank, size, root) = (builder.rank(), builder.size(), builder.team.placement.relay());
+    if rank != root {
+        builder.send(root, 0, send.pieces(0, size));
+        builder.receive(root, 0, receive.pieces(0, size));
+        return;
+    }
+    let bytes = send.bytes(0);
+    let number = size * size;
+    let pointer = builder.bytes(bytes.saturating_mul(number as i64));
+    // By sender, and then by receiver.
+    let held = Blocks::Equal { pointer, count: bytes, element: Element::dense(1) };
+    for from in 0..size {
+        let row = held.pieces(from * size, size);
+        match from == root {
+            true => builder.copy(send.pieces(0, size), row),
+            false => builder.receive(from, 0, row),
+        };
+    }
+    builder.phase();
+    for to in 0..size {
+        let column: Vec<usize> = (0..size).map(|from| from * size + to).collect();
+        let column = pieces_of(builder, &held, &column);
+        match to == root {
+            true => builder.copy(column, receive.pieces(0, size)),
+            false => builder.send(to, 0, column),
+        };
     }
 }
 

@@ -37,6 +37,7 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
                 chain(builder, root, chunks(data, bytes, CHUNK));
             });
         }
+        Algorithm::Linear => linear(builder, root, &data.piece()),
         Algorithm::ScatterAllgather => {
             in_bytes(builder, root, data, |builder, data, bytes| {
                 scatter_allgather(builder, root, data, bytes);
@@ -44,6 +45,20 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
         }
         _ => binomial(builder, root, &data.piece()),
     }
+    builder.phase();
+}
+
+/// Appends the broadcast of a result that all other ranks wait for. Where few ranks share cores,
+/// the root sends it to all: a rank that passes data on first needs a turn on a core. A broadcast
+/// alone overlaps with the next one if others pass it on, and the root is done sooner.
+pub(crate) fn of_result(builder: &mut Builder, call: &Call, root: usize, data: &Buffer) {
+    let (placement, size) = (&builder.team.placement, Size::of_team(&builder.team, data.bytes()));
+    let is_by_tree = placement.has_leaves() || placement.has_groups() || placement.has_levels();
+    let forced = call.selection.forced(Collective::Bcast, size);
+    if is_by_tree || forced.is_some() || !size.goes_through_one() {
+        return append(builder, call, root, data);
+    }
+    linear(builder, root, &data.piece());
     builder.phase();
 }
 
@@ -71,6 +86,17 @@ pub(crate) fn between_hosts(call: &Call, placement: &Placement, bytes: i64) -> P
     let forced = call.selection.forced(Collective::Bcast, Size::of(placement.hosts(), bytes));
     let tree = forced.filter(|tree| matches!(tree, Algorithm::Chain | Algorithm::Binomial));
     segments::pipeline(placement, bytes, tree)
+}
+
+/// The root sends the piece to every other rank.
+fn linear(builder: &mut Builder, root: usize, data: &Piece) {
+    if builder.rank() != root {
+        builder.receive(root, 0, data.clone());
+        return;
+    }
+    for rank in (0..builder.size()).filter(|&rank| rank != root) {
+        builder.send(rank, 0, data.clone());
+    }
 }
 
 /// Sends the piece down a binomial tree, the largest subtree first.

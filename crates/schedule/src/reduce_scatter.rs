@@ -1,7 +1,8 @@
 //! MPI_REDUCE_SCATTER_BLOCK and MPI_REDUCE_SCATTER (6.10): every rank gets all short vectors, or
-//! collects its block of long ones from all others, and folds its block.
+//! collects its block of long ones from all others, and folds its block. Where few ranks share
+//! cores, one of them folds short vectors for all.
 //!
-//! Both fold in rank order ([`fold`]), so the choice does not change the result.
+//! All of them fold in rank order ([`fold`]), so the choice does not change the result.
 
 use crate::builder::Builder;
 use crate::operand::Operand;
@@ -32,12 +33,37 @@ pub fn reduce_scatter(
             let own = starts[call.team.rank]..starts[call.team.rank + 1];
             fold::all(&mut builder, operand, &vectors, own, into);
         }
+        Algorithm::ReduceThenScatter => {
+            reduce_then_scatter(&mut builder, operand, &starts, receive);
+        }
         _ => {
             let mut memory = fold::StripeMemory::default();
             fold::stripes(&mut builder, operand, &starts, receive, into, 0, &mut memory);
         }
     }
     builder.finish()
+}
+
+/// One rank folds all vectors and sends each rank its block.
+fn reduce_then_scatter(builder: &mut Builder, operand: &Operand, starts: &[i64], receive: *mut u8) {
+    let (rank, root) = (builder.rank(), builder.team.placement.relay());
+    let block = |rank: usize| starts[rank]..starts[rank + 1];
+    let own = operand.element.piece(receive, 0, starts[rank + 1] - starts[rank]);
+    let sum = match rank == root {
+        true => builder.scratch(operand.count, &operand.element),
+        false => std::ptr::dangling_mut(),
+    };
+    let vector = Operand { send: Some(operand.send.unwrap_or(receive)), ..operand.clone() };
+    fold::at(builder, &vector, root, sum);
+    builder.phase();
+    if rank != root {
+        builder.receive(root, 0, own);
+        return;
+    }
+    for other in (0..builder.size()).filter(|&other| other != root) {
+        builder.send(other, 0, operand.piece(sum, &block(other)));
+    }
+    builder.copy(operand.piece(sum, &block(root)), own);
 }
 
 /// First element of each block, followed by the total.

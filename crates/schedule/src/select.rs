@@ -63,12 +63,15 @@ pub enum Algorithm {
     Bruck,
     Chain,
     Dissemination,
+    GatherBcast,
+    GatherScatter,
     Hierarchical,
     Linear,
     Multicast,
     Pairwise,
     RecursiveDoubling,
     ReduceBcast,
+    ReduceThenScatter,
     Ring,
     ScatterAllgather,
     Stripes,
@@ -146,6 +149,14 @@ impl Size {
         self.group.is_some_and(|Pays(more, most)| more < self.bytes && self.bytes <= most)
     }
 
+    /// True if ranks exchange so little data through one of them.
+    pub(crate) fn goes_through_one(self) -> bool {
+        self.cores == Subscription::Over
+            && self.hosts > 2
+            && self.ranks <= MOST_THROUGH_ONE
+            && self.bytes <= LONGEST_THROUGH_ONE
+    }
+
     /// The call can use a board.
     pub fn on_board(self, subscription: Subscription) -> Size {
         Size { board: Some(subscription), ..self }
@@ -177,6 +188,9 @@ pub struct SelectionRow {
     pub bytes: i64,
 }
 
+/// Most ranks that exchange data through one of them, and most bytes.
+const MOST_THROUGH_ONE: usize = 16;
+const LONGEST_THROUGH_ONE: i64 = 8 << 10;
 const ANY: i64 = i64::MAX;
 const ALL: usize = usize::MAX;
 
@@ -229,6 +243,23 @@ const fn power_of_two(row: SelectionRow) -> SelectionRow {
     SelectionRow { power_of_two: true, ..row }
 }
 
+/// Where ranks share cores, the number of all messages counts, and not the length of a path: few
+/// exchange short data through one of them. Microseconds of processor time of a call among 8 hosts
+/// of one rank on two cores, otherwise / so (benchmarks/collective.c processors, four rounds,
+/// 2026-11-27):
+///
+/// | | 8 B | 1 KiB |
+/// |---|---|---|
+/// | barrier | 389/341 | |
+/// | allreduce | 399/332 | 463/398 |
+/// | allgather | 387/360 | 447/434 |
+/// | alltoall | 408/376 | 717/455 |
+/// | reduce_scatter | 444/392 | 649/439 |
+/// | scan (a chain) | | 481/79 |
+const fn through_one(collective: Collective, algorithm: Algorithm, bytes: i64) -> SelectionRow {
+    on_cores(Subscription::Over, on_hosts(3, row(collective, algorithm, MOST_THROUGH_ONE, bytes)))
+}
+
 /// The selection table.
 pub const TABLE: &[SelectionRow] = &[
     board(Collective::Barrier, Subscription::Full, ALL, ANY),
@@ -236,11 +267,14 @@ pub const TABLE: &[SelectionRow] = &[
     // `ranks` is 0: chosen only if forced.
     multicast(Collective::Barrier, 0, ANY),
     hierarchical(Collective::Barrier, ANY),
+    through_one(Collective::Barrier, Algorithm::Linear, ANY),
     row(Collective::Barrier, Algorithm::Dissemination, ALL, ANY),
     board(Collective::Bcast, Subscription::Full, ALL, 128 << 10),
     board(Collective::Bcast, Subscription::Over, ALL, 4 << 20),
     multicast(Collective::Bcast, ALL, 256 << 10),
     hierarchical(Collective::Bcast, ANY),
+    // Chosen where all ranks wait for the data ([`Size::goes_through_one`]).
+    row(Collective::Bcast, Algorithm::Linear, 0, ANY),
     // Longer data goes as costs say (`segments`).
     on_hosts(2, row(Collective::Bcast, Algorithm::Binomial, ALL, segments::LEAST)),
     row(Collective::Bcast, Algorithm::Binomial, ALL, 32 << 10),
@@ -261,6 +295,7 @@ pub const TABLE: &[SelectionRow] = &[
     // | alltoall | 29/103 | 70/104 | 130/119 | 231/170 | |
     hierarchical(Collective::Gather, 8 << 10),
     on_cores(Subscription::Full, hierarchical(Collective::Gather, 64 << 10)),
+    through_one(Collective::Gather, Algorithm::Linear, ANY),
     row(Collective::Gather, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Gather, Algorithm::Linear, ALL, ANY),
     board(Collective::Scatter, Subscription::Full, ALL, 128 << 10),
@@ -276,6 +311,7 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::Allgather, Subscription::Full, ALL, 256 << 10),
     board(Collective::Allgather, Subscription::Over, ALL, 8 << 20),
     hierarchical(Collective::Allgather, ANY),
+    through_one(Collective::Allgather, Algorithm::GatherBcast, LONGEST_THROUGH_ONE),
     power_of_two(row(Collective::Allgather, Algorithm::RecursiveDoubling, ALL, 512 << 10)),
     row(Collective::Allgather, Algorithm::Bruck, ALL, 64 << 10),
     row(Collective::Allgather, Algorithm::Ring, ALL, ANY),
@@ -286,6 +322,7 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::Alltoall, Subscription::Over, ALL, 256 << 10),
     hierarchical(Collective::Alltoall, 4 << 10),
     on_cores(Subscription::Over, hierarchical(Collective::Alltoall, 8 << 10)),
+    through_one(Collective::Alltoall, Algorithm::GatherScatter, LONGEST_THROUGH_ONE / 8),
     row(Collective::Alltoall, Algorithm::Linear, 4, 32 << 10),
     row(Collective::Alltoall, Algorithm::Bruck, ALL, 256),
     row(Collective::Alltoall, Algorithm::Linear, ALL, 32 << 10),
@@ -315,12 +352,12 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::Allreduce, Subscription::Over, ALL, ANY),
     multicast(Collective::Allreduce, 0, ANY),
     hierarchical(Collective::Allreduce, ANY),
+    through_one(Collective::Allreduce, Algorithm::ReduceBcast, LONGEST_THROUGH_ONE),
     row(Collective::Allreduce, Algorithm::ReduceBcast, 1, ANY),
     row(Collective::Allreduce, Algorithm::AllgatherFold, 2, 32 << 10),
     row(Collective::Allreduce, Algorithm::Stripes, 2, ANY),
     row(Collective::Allreduce, Algorithm::AllgatherFold, 8, 256),
     on_hosts(2, row(Collective::Allreduce, Algorithm::AllgatherFold, 8, 8 << 10)),
-    // Where ranks share cores, the number of all messages counts, and not the length of a path.
     on_hosts(2, row(Collective::Allreduce, Algorithm::AllgatherFold, 64, 1 << 10)),
     on_hosts(2, row(Collective::Allreduce, Algorithm::AllgatherFold, ALL, 64)),
     row(Collective::Allreduce, Algorithm::ReduceBcast, ALL, 32 << 10),
@@ -328,6 +365,7 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::ReduceScatter, Subscription::Full, ALL, ANY),
     board(Collective::ReduceScatter, Subscription::Over, ALL, ANY),
     hierarchical(Collective::ReduceScatter, ANY),
+    through_one(Collective::ReduceScatter, Algorithm::ReduceThenScatter, LONGEST_THROUGH_ONE),
     on_hosts(2, row(Collective::ReduceScatter, Algorithm::AllgatherFold, 8, 8 << 10)),
     on_hosts(2, row(Collective::ReduceScatter, Algorithm::AllgatherFold, 64, 1 << 10)),
     row(Collective::ReduceScatter, Algorithm::Stripes, ALL, ANY),
@@ -335,6 +373,8 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::Scan, Subscription::Over, ALL, ANY),
     hierarchical(Collective::Scan, 256 << 10),
     row(Collective::Scan, Algorithm::Chain, 1, ANY),
+    through_one(Collective::Scan, Algorithm::AllgatherFold, 256),
+    through_one(Collective::Scan, Algorithm::Chain, ANY),
     row(Collective::Scan, Algorithm::AllgatherFold, 16, 4 << 10),
     row(Collective::Scan, Algorithm::AllgatherFold, ALL, 256),
     row(Collective::Scan, Algorithm::Chain, ALL, ANY),
@@ -376,12 +416,15 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("bruck", Algorithm::Bruck),
     ("chain", Algorithm::Chain),
     ("dissemination", Algorithm::Dissemination),
+    ("gather_bcast", Algorithm::GatherBcast),
+    ("gather_scatter", Algorithm::GatherScatter),
     ("hierarchical", Algorithm::Hierarchical),
     ("linear", Algorithm::Linear),
     ("multicast", Algorithm::Multicast),
     ("pairwise", Algorithm::Pairwise),
     ("recursive_doubling", Algorithm::RecursiveDoubling),
     ("reduce_bcast", Algorithm::ReduceBcast),
+    ("reduce_then_scatter", Algorithm::ReduceThenScatter),
     ("ring", Algorithm::Ring),
     ("scatter_allgather", Algorithm::ScatterAllgather),
     ("stripes", Algorithm::Stripes),
@@ -602,6 +645,31 @@ mod tests {
     }
 
     #[test]
+    fn few_ranks_that_share_cores_exchange_short_data_through_one() {
+        let selection = Selection::default();
+        let chosen = |collective, cores, ranks, hosts, bytes| {
+            let size = Size { cores, ..Size::of(ranks, bytes).on_hosts(hosts) };
+            selection.choose(collective, size)
+        };
+        for (collective, through_one, longest) in [
+            (Collective::Barrier, Algorithm::Linear, ANY),
+            (Collective::Allgather, Algorithm::GatherBcast, 8 << 10),
+            (Collective::Alltoall, Algorithm::GatherScatter, 1 << 10),
+            (Collective::ReduceScatter, Algorithm::ReduceThenScatter, 8 << 10),
+        ] {
+            let is_through_one = |cores, ranks, hosts, bytes| {
+                chosen(collective, cores, ranks, hosts, bytes) == through_one
+            };
+            assert!(is_through_one(Subscription::Over, 16, 16, longest));
+            assert!(longest == ANY || !is_through_one(Subscription::Over, 16, 16, longest + 1));
+            assert!(!is_through_one(Subscription::Full, 16, 16, 0));
+            assert!(!is_through_one(Subscription::Over, 17, 17, 0));
+            assert!(!is_through_one(Subscription::Over, 4, 2, 0));
+        }
+        assert_eq!(chosen(Collective::Scan, Subscription::Over, 8, 8, 1 << 10), Algorithm::Chain);
+    }
+
+    #[test]
     fn wrong_names_are_sentences() {
         assert!(
             Selection::parse("TOWPATH_COLLECTIVE", "bcasts:ring")
@@ -609,7 +677,7 @@ mod tests {
                 .contains("known are barrier, bcast")
         );
         assert!(Selection::parse("TOWPATH_COLLECTIVE", "bcast:ring").unwrap_err().contains(
-            "known are binomial, board, chain, hierarchical, multicast, scatter_allgather"
+            "known are binomial, board, chain, hierarchical, linear, multicast, scatter_allgather"
         ));
         assert!(Selection::parse("TOWPATH_COLLECTIVE", "").unwrap().forced.is_empty());
     }

@@ -27,7 +27,7 @@ const DOWN: usize = 1;
 
 /// Every leader waits for the ranks of its host, then for all other leaders. The hosts may be
 /// groups of hosts.
-pub(crate) fn barrier(builder: &mut Builder) {
+pub(crate) fn barrier(builder: &mut Builder, call: &Call) {
     let hierarchy = Hierarchy::new(&builder.team, None);
     let (parent, children) = hierarchy.in_host_tree();
     for &child in &children {
@@ -39,7 +39,7 @@ pub(crate) fn barrier(builder: &mut Builder) {
         builder.await_signal(hierarchy.team.peers[parent], DOWN);
     }
     if let Some(leaders) = hierarchy.leader_team() {
-        builder.within(&leaders, barrier::append);
+        builder.within(&leaders, |builder| barrier::append(builder, call));
     }
     builder.phase();
     for child in children {
@@ -79,7 +79,7 @@ fn groups(ranks: &[usize], bytes: i64) -> impl Iterator<Item = &[usize]> {
 }
 
 /// The blocks `ranks` of `blocks`, or none if that fails.
-pub(super) fn pieces_of(builder: &mut Builder, blocks: &Blocks, ranks: &[usize]) -> Piece {
+pub(crate) fn pieces_of(builder: &mut Builder, blocks: &Blocks, ranks: &[usize]) -> Piece {
     blocks.pieces_of(ranks).unwrap_or_else(|| {
         builder.overflow();
         Piece::raw(std::ptr::dangling_mut(), 0)

@@ -24,7 +24,7 @@ pub(super) fn barrier(call: &Call) -> Result<HostPhases, PlanError> {
     let up = Gather { root, send: Some(signal(own)), receive: hierarchy.leads().then_some(blocks) };
     let down = Operation::Bcast { root, data: signal(own) };
     let phases = hierarchy.phases(call, Some(Operation::Gather(up)), Some(down), |builder| {
-        barrier::append(builder);
+        barrier::append(builder, call);
     })?;
     Ok(HostPhases { memory: vec![memory], ..phases })
 }
