@@ -48,6 +48,7 @@ impl Cluster {
             eager: Some(EAGER),
             copy_per_byte: 100,
             reduce_per_element: 500,
+            processors: network.hosts.iter().map(|host| host.processor).collect(),
         };
         Ok(Cluster { names, groups, costs, peers, placement: placement.into() })
     }

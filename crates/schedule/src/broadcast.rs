@@ -67,11 +67,13 @@ pub(crate) fn of_result(builder: &mut Builder, call: &Call, root: usize, data: &
 /// the hosts.
 fn choose(call: &Call, team: &Team, bytes: i64) -> Algorithm {
     let (placement, size) = (&team.placement, Size::of_team(team, bytes));
-    if placement.has_leaves() || placement.has_groups() {
+    let forced = call.selection.forced(Collective::Bcast, size);
+    let by_groups = placement.has_groups() && forced != Some(Algorithm::ScatterAllgather);
+    if placement.has_leaves() || by_groups {
         return Algorithm::Hierarchical;
     }
     let is_by_cost = placement.hosts() > 1 && !placement.has_levels() && bytes > segments::LEAST;
-    match call.selection.forced(Collective::Bcast, size) {
+    match forced {
         None if is_by_cost && segments::scatters(placement, bytes) => Algorithm::ScatterAllgather,
         None | Some(Algorithm::Chain | Algorithm::Binomial) if is_by_cost => {
             Algorithm::Hierarchical

@@ -6,7 +6,7 @@
 //! message of a sender starts at least g + (k - 1) G after this one. All times are in picoseconds,
 //! in integers, so that results are the same on every machine.
 
-use towpath_topology::{HostNetwork, NetworkLink};
+use towpath_topology::{HostNetwork, NetworkLink, USUAL_OVERHEAD, USUAL_SPEED};
 
 /// Picoseconds.
 pub type Picoseconds = u64;
@@ -23,10 +23,13 @@ pub const SAME_HOST: LogGp = LogGp {
     gap_per_byte: 100,
 };
 
-/// A message in the system's TCP, without the links: a system call that sends or receives takes 4
-/// us (two hosts on one machine, 2026-11-23).
-pub const BETWEEN_HOSTS: LogGp =
-    LogGp { latency: 0, overhead: 4_000 * NANOSECOND, gap: 4_000 * NANOSECOND, gap_per_byte: 0 };
+/// A message in the system's TCP, without the links.
+pub const BETWEEN_HOSTS: LogGp = LogGp {
+    latency: 0,
+    overhead: USUAL_OVERHEAD * NANOSECOND,
+    gap: USUAL_OVERHEAD * NANOSECOND,
+    gap_per_byte: 0,
+};
 
 /// The rounds in which a binomial tree reaches so many members.
 pub(crate) fn ceiling_log(members: u64) -> u64 {
@@ -127,9 +130,20 @@ pub struct CostModel {
     pub copy_per_byte: Picoseconds,
     /// Combining two elements.
     pub reduce_per_element: Picoseconds,
+    /// The speed of the processors of each host, in thousandths of the usual one, which also counts
+    /// where a host is not named. All work takes accordingly longer or shorter.
+    pub processors: Vec<u64>,
 }
 
 impl CostModel {
+    /// How long work takes on a host that takes so long on usual processors.
+    pub fn on_host(&self, host: usize, usual: Picoseconds) -> Picoseconds {
+        match self.processors.get(host) {
+            None | Some(&USUAL_SPEED) => usual,
+            Some(&speed) => usual.saturating_mul(USUAL_SPEED) / speed.max(1),
+        }
+    }
+
     /// True if a message does not wait for its receiver.
     pub fn is_eager(&self, bytes: u64) -> bool {
         self.eager.is_some_and(|limit| bytes <= limit)

@@ -266,6 +266,7 @@ impl<'a> Simulation<'a> {
         RankStep { rank, step }: RankStep,
         duration: Picoseconds,
     ) -> Picoseconds {
+        let duration = self.costs.on_host(self.team.placement.host_of(rank), duration);
         let processor = &mut self.ranks[rank].processor;
         let begin = now.max(*processor);
         let end = begin.saturating_add(duration);
@@ -346,7 +347,8 @@ impl<'a> Simulation<'a> {
         if is_first {
             flight.begin = Some(begin);
             flight.last_byte = begin.saturating_add(link.transfer(flight.bytes));
-            *network = flight.last_byte.saturating_add(link.gap);
+            let gap = self.costs.on_host(self.team.placement.host_of(rank), link.gap);
+            *network = flight.last_byte.saturating_add(gap);
         }
         let passage = flight.costs.and_then(|costs| Some((costs, flight.links.next()?)));
         let Some((costs, (at, is_inwards))) = passage else {

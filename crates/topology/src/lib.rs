@@ -27,7 +27,7 @@ mod units;
 pub use error::{Error, Result};
 pub use figures::{Figure, FigureOrigin};
 pub use links::{HostLink, HostPath, Uplink};
-pub use network::{HostNetwork, NetworkHost, NetworkLink};
+pub use network::{HostNetwork, NetworkHost, NetworkLink, USUAL_OVERHEAD, USUAL_SPEED};
 pub use units::{readable_latency, readable_rate};
 
 use assembly::{Assembly, GroupFacts, HostFacts};

@@ -8,7 +8,10 @@ use std::collections::HashMap;
 use crate::{DEFAULT_LATENCY, DEFAULT_RATE, GroupNumber, NetworkTopology};
 
 /// Speed of the processors of an ordinary host.
-const USUAL_SPEED: u64 = 1000;
+pub const USUAL_SPEED: u64 = 1000;
+/// Nanoseconds that a message between hosts costs such processors on each side: a system call that
+/// sends or receives by TCP (two hosts on one machine, 2026-11-23).
+pub const USUAL_OVERHEAD: u64 = 4_000;
 
 /// A link of a host, or the uplink of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

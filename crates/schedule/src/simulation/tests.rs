@@ -22,15 +22,20 @@ use crate::{Blocks, Buffer, Call, Element, Operation, Reducer, Selection};
 const NEAR: LogGp = LogGp { latency: 300_000, overhead: 50_000, gap: 60_000, gap_per_byte: 100 };
 const FAR: LogGp =
     LogGp { latency: 20_000_000, overhead: 2_000_000, gap: 3_000_000, gap_per_byte: 800 };
-const COSTS: CostModel = CostModel {
-    same_host: NEAR,
-    between_hosts: FAR,
-    links: None,
-    eager: Some(8192),
-    copy_per_byte: 100,
-    reduce_per_element: 1_000,
-};
-const SYNCHRONOUS: CostModel = CostModel { eager: None, ..COSTS };
+const COSTS: CostModel = costs(Some(8192));
+const SYNCHRONOUS: CostModel = costs(None);
+
+const fn costs(eager: Option<u64>) -> CostModel {
+    CostModel {
+        same_host: NEAR,
+        between_hosts: FAR,
+        links: None,
+        eager,
+        copy_per_byte: 100,
+        reduce_per_element: 1_000,
+        processors: Vec::new(),
+    }
+}
 
 /// A team on hosts of `per_host` ranks.
 fn team(rank: usize, size: usize, per_host: usize) -> Team {
@@ -381,6 +386,18 @@ fn a_barrier_takes_a_logarithmic_number_of_rounds() {
         let time = time(Collective::Barrier, &Selection::default(), (size, size), (0, 0), &COSTS);
         assert_eq!(time, Ok(rounds * (2 * NEAR.overhead + NEAR.latency)), "{size} ranks");
     }
+}
+
+#[test]
+fn work_takes_longer_on_slow_processors() {
+    let barrier = |processors: &[u64]| {
+        let costs = CostModel { processors: processors.to_vec(), ..COSTS };
+        time(Collective::Barrier, &Selection::default(), (2, 1), (0, 0), &costs).unwrap()
+    };
+    let usual = 2 * FAR.overhead + FAR.latency;
+    assert_eq!([barrier(&[]), barrier(&[1000, 1000])], [usual; 2]);
+    assert_eq!(barrier(&[500, 1000]), usual + FAR.overhead);
+    assert_eq!(barrier(&[2000, 2000]), usual - FAR.overhead);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use towpath_topology::names::compress;
-use towpath_topology::{readable_latency, readable_rate};
+use towpath_topology::{USUAL_OVERHEAD, readable_latency, readable_rate};
 
 use super::PairFigures;
 
@@ -18,6 +18,9 @@ const HALF_DUPLEX: f64 = 1.1;
 /// Fastest link in bytes per second that can be half duplex: Ethernet defines no faster one. On
 /// faster links the processors are the limit.
 const FASTEST_HALF_DUPLEX: u64 = 150_000_000;
+/// Fastest processors that are stated: hosts that the file does not name count as usual ones, and
+/// must not count as slow.
+const FASTEST_PROCESSOR: f64 = 1.9;
 /// How often latencies are adjusted to each other.
 const SWEEPS: usize = 50;
 
@@ -31,13 +34,41 @@ pub(super) struct MeasuredLink {
     half_duplex: bool,
 }
 
+/// What the time of a short message consists of, besides the latency of links: what it costs the
+/// processors of both hosts. Where a message takes less than that costs usual processors, these are
+/// faster.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct MeasuredProcessors {
+    /// Speed, relative to 1 for an ordinary host.
+    speed: f64,
+}
+
+impl MeasuredProcessors {
+    pub(super) fn of_pairs(pairs: &[PairFigures]) -> MeasuredProcessors {
+        let shortest = pairs.iter().map(|pair| pair.latency).min().unwrap_or(u64::MAX).max(1);
+        let speed = (2 * USUAL_OVERHEAD) as f64 / shortest as f64;
+        MeasuredProcessors { speed: speed.clamp(1.0, FASTEST_PROCESSOR) }
+    }
+
+    /// Nanoseconds that a message costs on both sides.
+    fn message(self) -> u64 {
+        ((2 * USUAL_OVERHEAD) as f64 / self.speed) as u64
+    }
+}
+
 /// The links of `hosts` hosts, each of which is in some pair.
 ///
 /// A path is as fast as the slower of its two links, so a link is as fast as the fastest path over
 /// it; and a path is half duplex if one of its links is.
-pub(super) fn of_pairs(pairs: &[PairFigures], hosts: usize) -> Vec<MeasuredLink> {
+pub(super) fn of_pairs(
+    pairs: &[PairFigures],
+    processors: MeasuredProcessors,
+    hosts: usize,
+) -> Vec<MeasuredLink> {
     let mut paths: Vec<Vec<(usize, PairFigures)>> = vec![Vec::new(); hosts];
     for &pair in pairs {
+        let latency = pair.latency.saturating_sub(processors.message());
+        let pair = PairFigures { latency, ..pair };
         paths[pair.one].push((pair.other, pair));
         paths[pair.other].push((pair.one, pair));
     }
@@ -53,7 +84,7 @@ pub(super) fn of_pairs(pairs: &[PairFigures], hosts: usize) -> Vec<MeasuredLink>
     paths.iter().zip(latencies).map(link).collect()
 }
 
-/// The latency of each link, so that the sum over a path is near what was measured there: least
+/// The latency of each link, so that the sum over a path is near what it is there: least
 /// squares by the method of Gauss and Seidel.
 fn latencies(paths: &[Vec<(usize, PairFigures)>]) -> Vec<f64> {
     let nearest = |paths: &Vec<(usize, PairFigures)>| {
@@ -104,11 +135,20 @@ fn are_equal(one: &MeasuredLink, other: &MeasuredLink) -> bool {
 }
 
 /// The topology file of hosts with these names and links, which begins with a comment.
-pub(super) fn to_toml(comment: &str, names: &[String], links: &[MeasuredLink]) -> String {
+pub(super) fn to_toml(
+    comment: &str,
+    names: &[String],
+    processors: MeasuredProcessors,
+    links: &[MeasuredLink],
+) -> String {
     let mut text = format!("# {comment}\n");
+    if processors.speed > 1.0 {
+        let hosts = quoted(names.iter().map(String::as_str).collect());
+        let speed = processors.speed;
+        text.push_str(&format!("\n[[host]]\nhosts = \"{hosts}\"\nprocessor = {speed:.2}\n"));
+    }
     for (hosts, link) in merged(links) {
-        let hosts: Vec<&str> = hosts.iter().map(|&host| names[host].as_str()).collect();
-        let hosts = compress(&hosts).replace('\\', "\\\\").replace('"', "\\\"");
+        let hosts = quoted(hosts.iter().map(|&host| names[host].as_str()).collect());
         let (rate, latency) = (readable_rate(rounded(8 * link.rate) / 8), rounded(link.latency));
         let latency = readable_latency(latency);
         text.push_str(&format!(
@@ -119,6 +159,11 @@ pub(super) fn to_toml(comment: &str, names: &[String], links: &[MeasuredLink]) -
         }
     }
     text
+}
+
+/// These hosts, as they stand in a string of the file.
+fn quoted(hosts: Vec<&str>) -> String {
+    compress(&hosts).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// A number with its first three digits.
@@ -135,14 +180,17 @@ mod tests {
 
     const GBIT: u64 = 125_000_000;
 
-    /// Pairs of hosts with these rates, latencies and directions at once.
+    const USUAL: MeasuredProcessors = MeasuredProcessors { speed: 1.0 };
+
+    /// Pairs of hosts with these rates, latencies and directions at once, and usual processors.
     fn pairs(hosts: &[(u64, u64, bool)]) -> Vec<PairFigures> {
         let all = (0..hosts.len()).flat_map(|one| (one + 1..hosts.len()).map(move |b| (one, b)));
         let pair = |(one, other): (usize, usize)| {
             let (a, b) = (hosts[one], hosts[other]);
             let rate = a.0.min(b.0);
             let both = if a.2 || b.2 { rate } else { 2 * rate };
-            PairFigures { one, other, latency: a.1 + b.1, rate, both }
+            let latency = a.1 + b.1 + 2 * USUAL_OVERHEAD;
+            PairFigures { one, other, latency, rate, both }
         };
         all.map(pair).collect()
     }
@@ -150,7 +198,7 @@ mod tests {
     #[test]
     fn links_follow_from_pairs() {
         let hosts = [(10 * GBIT, 5_000, false), (GBIT, 40_000, true), (9 * GBIT, 7_000, false)];
-        let links = of_pairs(&pairs(&hosts), 3);
+        let links = of_pairs(&pairs(&hosts), USUAL, 3);
         let rates: Vec<u64> = links.iter().map(|link| link.rate).collect();
         // Nobody else is as fast as the first host, so it shows the rate of the second fastest.
         assert_eq!(rates, [9 * GBIT, GBIT, 9 * GBIT]);
@@ -163,16 +211,29 @@ mod tests {
     #[test]
     fn busy_processors_and_queues_make_no_link_half_duplex() {
         let pair = |rate, both| PairFigures { one: 0, other: 1, latency: 10, rate, both };
-        let is_half = |rate, both| of_pairs(&[pair(rate, both)], 2)[0].half_duplex;
+        let is_half = |rate, both| of_pairs(&[pair(rate, both)], USUAL, 2)[0].half_duplex;
         assert!(is_half(GBIT, GBIT) && is_half(GBIT / 100, GBIT / 100));
         assert!(!is_half(GBIT, GBIT * 12 / 10) && !is_half(10 * GBIT, 10 * GBIT));
     }
 
     #[test]
     fn two_hosts_share_what_is_measured() {
-        let links = of_pairs(&pairs(&[(GBIT, 10_000, true), (GBIT, 30_000, false)]), 2);
+        let links = of_pairs(&pairs(&[(GBIT, 10_000, true), (GBIT, 30_000, false)]), USUAL, 2);
         let link = MeasuredLink { rate: GBIT, latency: 20_000, half_duplex: true };
         assert_eq!(links, [link, link]);
+    }
+
+    #[test]
+    fn short_messages_tell_of_fast_processors() {
+        let pair = |latency| PairFigures { one: 0, other: 1, latency, rate: GBIT, both: 2 * GBIT };
+        let of = |latency| MeasuredProcessors::of_pairs(&[pair(latency), pair(90_000)]);
+        assert_eq!((of(8_001).speed, of(5_000).speed, of(1_000).speed), (1.0, 1.6, 1.9));
+        assert_eq!(of_pairs(&[pair(5_000)], of(5_000), 2)[0].latency, 0);
+        assert_eq!(of_pairs(&[pair(28_000)], USUAL, 2)[0].latency, 10_000);
+        let names = ["a1", "a2"].map(str::to_owned);
+        let text = to_toml("Measured.", &names, of(5_000), &[]);
+        let topology = NetworkTopology::parse(&text).unwrap();
+        assert_eq!(topology.processor("a2").value, 1.6, "{text}");
     }
 
     #[test]
@@ -196,8 +257,8 @@ mod tests {
     fn the_file_is_a_topology_file() {
         let names: Vec<String> = (0..4).map(|host| format!("n{host}")).collect();
         let hosts = [(8 * GBIT, 5_123, false), (GBIT / 10, 40_000, true)];
-        let links = of_pairs(&pairs(&[hosts[0], hosts[1], hosts[0], hosts[0]]), 4);
-        let text = to_toml("Measured.", &names, &links);
+        let links = of_pairs(&pairs(&[hosts[0], hosts[1], hosts[0], hosts[0]]), USUAL, 4);
+        let text = to_toml("Measured.", &names, USUAL, &links);
         let expected = "# Measured.\n\n[[link]]\nhosts = \"n0,n[2-3]\"";
         assert!(text.starts_with(&expected.replace("n0,n[2-3]", "n[0,2-3]")), "{text}");
         let topology = NetworkTopology::parse(&text).unwrap();
