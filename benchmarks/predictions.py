@@ -15,6 +15,7 @@ algorithm.
 
 import argparse
 import csv
+import functools
 import itertools
 import os
 import re
@@ -39,7 +40,7 @@ LINK_BOUND, FACTOR, SHARE, CHOICE = 0.10, 1.5, 0.9, 1.1
 MICROSECONDS = {"us": 1, "ms": 1000, "s": 1_000_000}
 
 
-@dataclass
+@dataclass(eq=False)
 class Cluster:
     """Hosts, and what is measured on them."""
 
@@ -110,6 +111,19 @@ def prediction(prefix, cluster, collective, size):
     return float(found[1]) * MICROSECONDS[found[2]]
 
 
+@functools.cache
+def schedule(prefix, cluster, collective, size, algorithm):
+    """The schedule with an algorithm forced, in words."""
+    forced = [] if algorithm == CHOSEN else ["--algorithms", f"{collective}:{algorithm}"]
+    return explained(prefix, *arguments_of(cluster, collective, size), *forced).stdout
+
+
+def is_chosen(prefix, cluster, collective, size, algorithm):
+    """Whether an algorithm is the chosen one, or cannot be forced in this case."""
+    return len({schedule(prefix, cluster, collective, size, name)
+                for name in (algorithm, CHOSEN)}) == 1
+
+
 def measure(subject, cluster, collective, algorithm):
     """One run in the namespaces: rows of (bytes, microseconds)."""
     settings = {} if algorithm == CHOSEN else {"TOWPATH_COLLECTIVE": f"{collective}:{algorithm}"}
@@ -139,13 +153,17 @@ def measure_inside(options, cluster, subject):
             print(f"{cluster.name}: round {number + 1} of {options.rounds}", flush=True)
 
 
-def medians():
-    """{(cluster, collective, bytes): {algorithm: microseconds}}."""
+def medians(prefix, by_name):
+    """{(cluster, collective, bytes): {algorithm: microseconds}}. What was measured of the chosen
+    algorithm under its own name counts too."""
     figures = defaultdict(lambda: defaultdict(list))
     with open(CSV, newline="") as file:
         for row in csv.DictReader(file):
             key = row["cluster"], row["collective"], int(row["bytes"])
-            figures[key][row["algorithm"]].append(float(row["microseconds"]))
+            cluster, algorithm = by_name[row["cluster"]], row["algorithm"]
+            if is_chosen(prefix, cluster, row["collective"], int(row["bytes"]), algorithm):
+                algorithm = CHOSEN
+            figures[key][algorithm].append(float(row["microseconds"]))
     return {key: {name: statistics.median(values) for name, values in by_name.items()}
             for key, by_name in figures.items()}
 
@@ -156,7 +174,7 @@ def report(prefix):
     lines = ["| cluster | collective | bytes | predicted us | measured us | measured / predicted "
              "| fastest algorithm | chosen / fastest |", "|---" * 8 + "|"]
     bound, others, choices = [], [], []
-    for (name, collective, size), by_algorithm in medians().items():
+    for (name, collective, size), by_algorithm in medians(prefix, by_name).items():
         if CHOSEN not in by_algorithm:
             continue
         cluster, measured = by_name[name], by_algorithm[CHOSEN]

@@ -3,8 +3,9 @@
 //!
 //! A message of k bytes occupies the sender's processor for o; its last byte leaves (k - 1) G later
 //! and arrives after the latency L; then the receiver's processor is occupied for o. The next
-//! message of a sender starts at least g + (k - 1) G after this one. All times are in picoseconds,
-//! in integers, so that results are the same on every machine.
+//! message of a sender starts at least g + (k - 1) G after this one. Where the system copies the
+//! bytes between the processes and the network, o grows with them. All times are in picoseconds, in
+//! integers, so that results are the same on every machine.
 
 use towpath_topology::{HostNetwork, NetworkLink, USUAL_OVERHEAD, USUAL_SPEED};
 
@@ -21,6 +22,7 @@ pub const SAME_HOST: LogGp = LogGp {
     overhead: 50 * NANOSECOND,
     gap: 50 * NANOSECOND,
     gap_per_byte: 100,
+    overhead_per_byte: 0,
 };
 
 /// A message in the system's TCP, without the links.
@@ -29,7 +31,12 @@ pub const BETWEEN_HOSTS: LogGp = LogGp {
     overhead: USUAL_OVERHEAD * NANOSECOND,
     gap: USUAL_OVERHEAD * NANOSECOND,
     gap_per_byte: 0,
+    overhead_per_byte: 100,
 };
+
+/// The system has copied so much of a message when the network begins to move it, and at most so
+/// much is left to copy when the last byte has arrived.
+const COPIED_APART: u64 = 64 << 10;
 
 /// The rounds in which a binomial tree reaches so many members.
 pub(crate) fn ceiling_log(members: u64) -> u64 {
@@ -47,9 +54,17 @@ pub struct LogGp {
     pub gap: Picoseconds,
     /// G: time per byte of a long message, the reciprocal of the bandwidth.
     pub gap_per_byte: Picoseconds,
+    /// What each byte adds to the overhead on each side, as long as it is not copied while others
+    /// move.
+    pub overhead_per_byte: Picoseconds,
 }
 
 impl LogGp {
+    /// What a message costs the processor, on each side.
+    pub fn work(&self, bytes: u64) -> Picoseconds {
+        self.overhead + self.overhead_per_byte * bytes.min(COPIED_APART)
+    }
+
     /// Time from the first to the last byte of a message.
     pub fn transfer(&self, bytes: u64) -> Picoseconds {
         bytes.saturating_sub(1).saturating_mul(self.gap_per_byte)

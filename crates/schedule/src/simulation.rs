@@ -303,7 +303,7 @@ impl<'a> Simulation<'a> {
                 let sent = self.occupy(
                     now,
                     rank_step,
-                    self.costs.link(&self.team.placement, rank, to).overhead,
+                    self.costs.link(&self.team.placement, rank, to).work(bytes),
                 );
                 self.announce(rank_step, to, bytes, sent);
                 self.channels.entry((rank, to, *turn)).or_default().sent.push_back(rank_step);
@@ -435,14 +435,13 @@ impl<'a> Simulation<'a> {
 
     /// Receives a message that has arrived.
     fn receive(&mut self, now: Picoseconds, rank_step: RankStep) {
-        let StepAction::Receive { peer, .. } =
+        let StepAction::Receive { peer, piece, .. } =
             &self.plans[rank_step.rank].steps[rank_step.step as usize].action
         else {
             unreachable!("messages arrive at receives")
         };
-        let overhead =
-            self.costs.link(&self.team.placement, self.rank_of[peer], rank_step.rank).overhead;
-        let end = self.occupy(now, rank_step, overhead);
+        let link = self.costs.link(&self.team.placement, self.rank_of[peer], rank_step.rank);
+        let end = self.occupy(now, rank_step, link.work(piece.bytes() as u64));
         self.at(end, Event::Done, rank_step);
     }
 

@@ -19,9 +19,20 @@ use crate::team::Placement;
 use crate::testing::{Random, random_network};
 use crate::{Blocks, Buffer, Call, Element, Operation, Reducer, Selection};
 
-const NEAR: LogGp = LogGp { latency: 300_000, overhead: 50_000, gap: 60_000, gap_per_byte: 100 };
-const FAR: LogGp =
-    LogGp { latency: 20_000_000, overhead: 2_000_000, gap: 3_000_000, gap_per_byte: 800 };
+const NEAR: LogGp = LogGp {
+    latency: 300_000,
+    overhead: 50_000,
+    gap: 60_000,
+    gap_per_byte: 100,
+    overhead_per_byte: 0,
+};
+const FAR: LogGp = LogGp {
+    latency: 20_000_000,
+    overhead: 2_000_000,
+    gap: 3_000_000,
+    gap_per_byte: 800,
+    overhead_per_byte: 0,
+};
 const COSTS: CostModel = costs(Some(8192));
 const SYNCHRONOUS: CostModel = costs(None);
 
@@ -369,6 +380,19 @@ fn a_message_costs_what_the_model_says() {
     // The root sends to rank 2 first, which forwards to rank 3.
     assert_eq!(bcast(4, 4, 1), Ok(2 * one(NEAR, 8)));
     assert_eq!(bcast(1, 1, 1), Ok(0));
+}
+
+#[test]
+fn the_first_bytes_are_copied_before_and_after_the_transfer() {
+    let costs = CostModel { between_hosts: LogGp { overhead_per_byte: 7, ..FAR }, ..COSTS };
+    for count in [512, 100_000] {
+        let bcast = |costs| {
+            let selection = Selection::default();
+            time(Collective::Bcast, &selection, (2, 1), (0, count), costs).unwrap()
+        };
+        let copied = (8 * count as u64).min(64 << 10);
+        assert_eq!(bcast(&costs) - bcast(&COSTS), 2 * 7 * copied, "{count}");
+    }
 }
 
 #[test]
