@@ -15,7 +15,7 @@ use crate::{Call, Operation, segments};
 
 /// Most bytes of the blocks of a host that are gathered or scattered in phases. More are streamed
 /// through the levels by a plan of messages.
-const LARGEST: i64 = 256 << 10;
+const LARGEST: i64 = 512 << 10;
 /// Most bytes of a reduction in phases. More are streamed through the levels.
 const LARGEST_REDUCTION: i64 = 4 << 20;
 /// Most bytes of an allgather in phases.
