@@ -286,8 +286,8 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::Gather, Subscription::Over, ALL, 512 << 10),
     // A leader that must wait for a core delays the blocks of its host. Milliseconds of processor
     // time of all ranks for a call among 8 hosts of 8 ranks on two cores, hierarchical / linear
-    // (benchmarks/collective.c processors, three rounds, 2026-11-26, gather 2026-11-27; a root with a
-    // fifth of a core gathers 64 KiB in 6.9/12.8 ms):
+    // (benchmarks/collective.c processors, three rounds, 2026-11-26, gather 2026-11-27; a root with
+    // a fifth of a core gathers 64 KiB in 6.9/12.8 ms):
     //
     // | | 4 KiB | 8 KiB | 16 KiB | 32 KiB | 64 KiB |
     // |---|---|---|---|---|---|

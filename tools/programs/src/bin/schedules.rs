@@ -22,17 +22,25 @@ const USAGE: &str = "usage: schedules bcast|allgather|allreduce [RANKS [HOSTS]]"
 /// Half a microsecond and 5 GB/s within a host, 20 microseconds and 1 GB/s between hosts. Messages
 /// up to 16 KiB are eager; copies run at 10 GB/s, and an addition takes half a nanosecond.
 const COSTS: CostModel = CostModel {
-    same_host: LogGp { latency: 300_000, overhead: 100_000, gap: 100_000, gap_per_byte: 200 },
+    same_host: LogGp {
+        latency: 300_000,
+        overhead: 100_000,
+        gap: 100_000,
+        gap_per_byte: 200,
+        overhead_per_byte: 0,
+    },
     between_hosts: LogGp {
         latency: 16_000_000,
         overhead: 2_000_000,
         gap: 1_000_000,
         gap_per_byte: 1_000,
+        overhead_per_byte: 0,
     },
     links: None,
     eager: Some(16 << 10),
     copy_per_byte: 100,
     reduce_per_element: 500,
+    processors: Vec::new(),
 };
 
 /// Addresses of the caller's buffers; plans only name them.
