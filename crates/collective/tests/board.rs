@@ -181,7 +181,7 @@ fn finish(call: &mut PendingCall) -> (Box<TeamBoard>, BoardOutcome) {
 fn run(own: usize, mut wires: Wires, place: &AtomicUsize, together: &Barrier) -> usize {
     let team: Vec<PeerIndex> = (0..RANKS as u32).map(PeerIndex).collect();
     if own == 0 {
-        place.store(wires.make_board(&team, false).expect("memory for a board"), Ordering::SeqCst);
+        place.store(wires.make_board(&team, None).expect("memory for a board"), Ordering::SeqCst);
     }
     together.wait();
     let board = wires.join_board(place.load(Ordering::SeqCst), &team, own);

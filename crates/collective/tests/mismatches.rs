@@ -303,7 +303,7 @@ fn blocking(jobs: impl Fn(usize) -> Vec<Job> + Sync) -> Vec<String> {
     let mut wires: Vec<Wires> = (0..RANKS)
         .map(|own| Wires::single_host(Segment::map(&file, RANKS, own).expect("a segment")))
         .collect();
-    let place = wires[0].make_board(&peers, false).expect("memory for a board");
+    let place = wires[0].make_board(&peers, None).expect("memory for a board");
     let run = |(own, wires): (usize, Wires)| {
         let board = wires.join_board(place, &peers, own);
         let selection = Selection::default();

@@ -61,6 +61,8 @@ const AREAS: usize = 8 << 20;
 /// Maximum bytes of a member's area with three or more members and the shortest walk: enough for
 /// many rounds.
 const AREA: usize = 256 << 10;
+/// How many of the longest messages of an operation fit into the areas of a board for it alone.
+const ROUNDS_OF_ONE: usize = 4;
 
 /// The shape of a board, the same on all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,16 +79,50 @@ pub struct BoardShape {
 impl BoardShape {
     /// The shape for a team of `members` members, which cycle through `walk` bytes.
     fn new(members: usize, walk: Walk) -> BoardShape {
+        let most = if walk.is_long() { walk.bytes() } else { Self::short_walk(members) };
+        BoardShape::with_area(members, Self::even_area(members, most))
+    }
+
+    /// The shape for one operation of such a team, in which a member posts `longest` bytes at most.
+    fn of_one(members: usize, longest: usize) -> BoardShape {
+        let needed = longest.saturating_mul(ROUNDS_OF_ONE);
+        let most = needed.clamp(PAGE, Self::short_walk(members)).next_power_of_two();
+        BoardShape::with_area(members, Self::even_area(members, most))
+    }
+
+    /// The shape with the number that its maker has told the others.
+    ///
+    /// # Panics
+    /// If no shape has that number.
+    fn from_number(members: usize, number: usize) -> BoardShape {
+        let area = PAGE << number;
+        assert!(area <= walk::LONGEST, "no board has areas of {area} bytes");
+        BoardShape::with_area(members, area)
+    }
+
+    /// What distinguishes the shape from others for as many members: less than a page.
+    fn number(&self) -> usize {
+        (self.area / PAGE).ilog2() as usize
+    }
+
+    /// Bytes of a member's area with the shortest walk, if memory does not limit it.
+    fn short_walk(members: usize) -> usize {
+        if members <= 2 { walk::SHORTEST } else { AREA }
+    }
+
+    /// The largest area of each member up to `most` bytes.
+    fn even_area(members: usize, most: usize) -> usize {
+        1 << (AREAS / members.max(1)).clamp(PAGE, most).ilog2()
+    }
+
+    fn with_area(members: usize, area: usize) -> BoardShape {
         let depth = match members {
             0..=64 => 64,
             65..=256 => 16,
             _ => 8,
         };
-        let even = AREAS / members.max(1);
-        let area = |most: usize| 1 << even.clamp(PAGE, most).ilog2();
-        let short = area(if members <= 2 { walk::SHORTEST } else { AREA });
-        let area = if walk.is_long() { area(walk.bytes()) } else { short };
-        BoardShape { members, depth, area, largest: short / 2 }
+        let short = Self::even_area(members, Self::short_walk(members));
+        BoardShape { members, depth, area, largest: area.min(short) / 2 }
     }
 
     fn claims_at(&self) -> usize {
@@ -191,8 +227,8 @@ impl Board {
         own: usize,
         left: Option<Left>,
     ) -> Board {
-        let (offset, walk) = (location / PAGE * PAGE, Walk::from_number((location % PAGE) as u32));
-        let shape = BoardShape::new(members.len(), walk);
+        let offset = location / PAGE * PAGE;
+        let shape = BoardShape::from_number(members.len(), location % PAGE);
         let at = |within: usize| segment.at(offset + within);
         // SAFETY: the words are inside the board, 8-aligned, and only accessed with atomics. The
         // maker has populated and cleared the board's head.

@@ -225,10 +225,10 @@ impl Shm {
     }
 
     /// Makes a board for a team of `members` members. Returns its location in the segment, which
-    /// the other members must learn, or `None` if there is no memory for it. A small one has
-    /// the shortest walk, and leaves most of the memory for others.
-    pub fn make_board(&mut self, members: usize, is_small: bool) -> Option<usize> {
-        self.maker.make(&self.segment, members, is_small)
+    /// the other members must learn, or `None` if there is no memory for it. One that serves a
+    /// single operation, in which a member posts `longest` bytes at most, has areas for these.
+    pub fn make_board(&mut self, members: usize, longest: Option<usize>) -> Option<usize> {
+        self.maker.make(&self.segment, members, longest)
     }
 
     /// Joins the board at `location` as member `own`; `members` holds the local ranks of all

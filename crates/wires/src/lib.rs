@@ -420,9 +420,9 @@ impl Wires {
 
     /// Makes a board for a team; see [`Shm::make_board`]. Also `None` if a member is on another
     /// host, and in the strict mode, which has no memory outside its budget.
-    pub fn make_board(&mut self, team: &[PeerIndex], is_small: bool) -> Option<usize> {
+    pub fn make_board(&mut self, team: &[PeerIndex], longest: Option<usize>) -> Option<usize> {
         let near = !self.is_strict() && team.iter().all(|&peer| self.local_rank(peer).is_some());
-        if near { self.shm.make_board(team.len(), is_small) } else { None }
+        if near { self.shm.make_board(team.len(), longest) } else { None }
     }
 
     /// Joins the board at a location that member 0 of the team, which made it, has sent.

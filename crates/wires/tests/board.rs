@@ -115,7 +115,7 @@ fn many_rounds(ranks: usize, cores: usize) {
         for turn in 0..3 {
             if own == 0 {
                 location.store(
-                    wires.make_board(&team, false).expect("memory for a board"),
+                    wires.make_board(&team, None).expect("memory for a board"),
                     Ordering::SeqCst,
                 );
             }
@@ -155,7 +155,7 @@ fn memory_of_a_board_comes_back_when_all_have_left() {
     let mut locations = Vec::new();
     for _ in 0..200 {
         let location =
-            all[0].make_board(&team, false).expect("boards that were left are used again");
+            all[0].make_board(&team, None).expect("boards that were left are used again");
         let mut boards = [0, 1].map(|own| all[own].join_board(location, &team, own));
         boards.iter_mut().for_each(Board::finish);
         locations.push(location);
@@ -168,19 +168,19 @@ fn memory_of_a_board_comes_back_when_all_have_left() {
         locations.len()
     );
 
-    let location = all[0].make_board(&team, false).unwrap();
+    let location = all[0].make_board(&team, None).unwrap();
     let [mut maker, mut reader] = [0, 1].map(|own| all[own].join_board(location, &team, own));
     assert_eq!(maker.has_room(3), Ok(()));
     // SAFETY: there is room, this is the first post of the round, and the source has three bytes.
     unsafe { maker.post(0, 3, |mut room| room.copy(b"abc".as_ptr(), 0, 3)) };
     maker.finish();
     drop(maker);
-    assert_ne!(all[0].make_board(&team, false), Some(location), "the reader has not finished");
+    assert_ne!(all[0].make_board(&team, None), Some(location), "the reader has not finished");
     assert_eq!(reader.look(0).map(|posted| posted.length), Some(3));
     reader.finish();
-    assert_ne!(all[0].make_board(&team, false), Some(location), "the reader has not left");
+    assert_ne!(all[0].make_board(&team, None), Some(location), "the reader has not left");
     drop(reader);
-    let again: Vec<_> = std::iter::from_fn(|| all[0].make_board(&team, false)).collect();
+    let again: Vec<_> = std::iter::from_fn(|| all[0].make_board(&team, None)).collect();
     assert!(again.contains(&location), "everybody has left");
 }
 
@@ -190,7 +190,7 @@ fn the_prefetch_hint_is_right_for_messages_of_one_length() {
     const LENGTH: usize = 200;
     let mut all = wires(2, Settings::default());
     let team = [PeerIndex(0), PeerIndex(1)];
-    let location = all[0].make_board(&team, false).unwrap();
+    let location = all[0].make_board(&team, None).unwrap();
     let [mut writer, mut reader] = [0, 1].map(|own| all[own].join_board(location, &team, own));
     assert!(writer.provide_areas());
     let mut wrong = 0;

@@ -54,6 +54,6 @@ fn what_goes_to_an_unnamed_peer_is_lost() {
     assert_eq!(lost(&mut wire), [NOBODY]);
     wire.mark_lost(NOBODY);
     assert_eq!(lost(&mut wire), []);
-    assert!(wire.make_board(&[PeerIndex(0), NOBODY], false).is_none());
+    assert!(wire.make_board(&[PeerIndex(0), NOBODY], None).is_none());
     assert!(!wire.busy());
 }

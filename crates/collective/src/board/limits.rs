@@ -64,6 +64,11 @@ impl BoardLimits {
     }
 }
 
+/// Bytes of the longest message of a rank in a call that uses a board.
+pub(super) fn longest_message(operation: &Operation, ranks: usize) -> usize {
+    sizes(operation, ranks).map_or(0, |(_, _, message)| message.try_into().unwrap_or(usize::MAX))
+}
+
 /// The collective, the bytes by which its algorithm is chosen, and the longest message of a rank;
 /// `None` if the call cannot use a board.
 fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {

@@ -21,6 +21,7 @@ use towpath_schedule::{
     Buffer, Call, CallSignature, Element, HostCopies, Operation, PlanError, Selection, Team,
 };
 
+use super::limits::longest_message;
 use super::queue::{BoardQueue, BoardState};
 use super::{
     BoardOffer, BoardOutcome, CallState, CompleteCall, Member, NumberedCall, PendingCall, TeamBoard,
@@ -39,8 +40,9 @@ pub trait QueueOwner: Member + Clone + 'static {
     /// The algorithms by messages.
     fn selection(&self) -> &Selection;
     /// Makes a board and offers it, on member 0; [`BoardOffer::NOTHING`] if there is no memory for
-    /// it, and on other members. A small one leaves memory for others.
-    fn offer(&self, engine: &mut Self::Engine, is_small: bool) -> BoardOffer;
+    /// it, and on other members. One that serves a single operation, in which a member posts
+    /// `longest` bytes at most, leaves memory for others.
+    fn offer(&self, engine: &mut Self::Engine, longest: Option<usize>) -> BoardOffer;
     /// The offer once all members have announced their affinity, on member 0.
     fn look_again(&self, offer: BoardOffer) -> BoardOffer;
     /// Joins the board that was offered.
@@ -56,6 +58,8 @@ pub struct QueuedCall<O> {
     is_persistent: bool,
     /// True if no other call uses the queue.
     owns_queue: bool,
+    /// True if this is a part of a call, whose other parts may use the board too.
+    is_part: bool,
     /// `None` while the call is under way on the board.
     operation: Option<Operation>,
     copies: HostCopies,
@@ -183,6 +187,7 @@ impl<O: QueueOwner> QueuedCall<O> {
             queue: queue.clone(),
             is_persistent: false,
             owns_queue: false,
+            is_part: false,
             operation: None,
             copies,
             turn: Some(held.take_turn()),
@@ -210,6 +215,7 @@ impl<O: QueueOwner> QueuedCall<O> {
             queue,
             is_persistent: turn.is_none(),
             owns_queue: turn.is_none(),
+            is_part: false,
             operation: Some(operation),
             copies,
             turn,
@@ -224,6 +230,7 @@ impl<O: QueueOwner> QueuedCall<O> {
     /// index.
     pub fn as_part(mut self, part: u64, signature: CallSignature) -> QueuedCall<O> {
         (self.number, self.signature) = (number_of(self.sequence, part), signature);
+        self.is_part = true;
         self
     }
 
@@ -456,7 +463,11 @@ impl<O: QueueOwner> QueuedCall<O> {
         let operation = self.operation.as_ref().expect("the call is not under way");
         match std::mem::take(&mut queue.board) {
             BoardState::Unknown => {
-                let offer = self.owner.offer(engine, self.owns_queue);
+                let longest = match self.is_part {
+                    true => usize::MAX,
+                    false => longest_message(operation, self.owner.team().size()),
+                };
+                let offer = self.owner.offer(engine, self.owns_queue.then_some(longest));
                 self.ask(Subject::Offer, offer.word()).map(Some)
             }
             BoardState::Made(board) if board.must_ask_for_areas(operation) => {

@@ -40,7 +40,7 @@ impl QueueOwner for Leader {
         &self.0
     }
 
-    fn offer(&self, _: &mut Scripted, _: bool) -> BoardOffer {
+    fn offer(&self, _: &mut Scripted, _: Option<usize>) -> BoardOffer {
         BoardOffer::NOTHING
     }
 

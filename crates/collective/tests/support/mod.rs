@@ -105,11 +105,11 @@ impl QueueOwner for Caller {
         &self.selection
     }
 
-    fn offer(&self, counted: &mut Counted, is_small: bool) -> BoardOffer {
+    fn offer(&self, counted: &mut Counted, longest: Option<usize>) -> BoardOffer {
         if self.team.rank > 0 || self.offered == Offered::Nothing {
             return BoardOffer::NOTHING;
         }
-        let made = counted.engine.wire_mut().make_board(&self.team.peers, is_small);
+        let made = counted.engine.wire_mut().make_board(&self.team.peers, longest);
         let Some(location) = made else { return BoardOffer::NOTHING };
         BoardOffer::new(location, Subscription::Over, self.offered == Offered::Board)
     }

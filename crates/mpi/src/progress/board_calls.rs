@@ -58,8 +58,8 @@ pub(crate) fn may_be_on_board(comm: &Comm, operation: &Operation, selection: &Se
 }
 
 /// The offer of a board to the other members, see [`QueueOwner::offer`].
-pub(crate) fn offer(team: &Team, process: &Process, wires: &mut Wires, small: bool) -> BoardOffer {
-    let make = |wires: &mut Wires| wires.make_board(&team.peers, small);
+pub(crate) fn offer(team: &Team, process: &Process, wires: &mut Wires, longest: Option<usize>) -> BoardOffer {
+    let make = |wires: &mut Wires| wires.make_board(&team.peers, longest);
     let location = if team.rank == 0 { make(wires) } else { None };
     let Some(location) = location else { return BoardOffer::NOTHING };
     let head = process.segment.head();
@@ -115,8 +115,8 @@ impl QueueOwner for Caller {
         self.comm.selection().unwrap_or(&self.process.selection)
     }
 
-    fn offer(&self, engine: &mut Engine<Wires>, is_small: bool) -> BoardOffer {
-        offer(&self.team(), self.process, engine.wire_mut(), is_small)
+    fn offer(&self, engine: &mut Engine<Wires>, longest: Option<usize>) -> BoardOffer {
+        offer(&self.team(), self.process, engine.wire_mut(), longest)
     }
 
     fn look_again(&self, offer: BoardOffer) -> BoardOffer {

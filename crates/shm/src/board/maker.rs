@@ -30,38 +30,43 @@ impl Leaving {
 /// Boards that this process has made and left.
 pub(crate) type Left = Arc<Mutex<Vec<Leaving>>>;
 
-/// Bytes of the area that all small boards together may take, so that others can have long walks.
-const SMALL_AREA: usize = BOARD_AREA / 4;
+/// Bytes of the area that all boards of one operation together may take, so that others can have
+/// long walks.
+const AREA_OF_ONES: usize = BOARD_AREA / 4;
 
 /// The boards that this process has made for teams.
 #[derive(Debug)]
 pub(crate) struct Maker {
     arena: Arena,
     left: Left,
-    /// Offsets and lengths in bytes of the small boards.
-    small: Vec<(usize, usize)>,
+    /// Offsets and lengths in bytes of the boards of one operation.
+    of_one: Vec<(usize, usize)>,
 }
 
 impl Maker {
     pub(crate) fn new() -> Maker {
-        Maker { arena: Arena::new(BOARD_AREA), left: Left::default(), small: Vec::new() }
+        Maker { arena: Arena::new(BOARD_AREA), left: Left::default(), of_one: Vec::new() }
     }
 
-    /// Allocates a board for `members` members and populates its lines. Returns its location in the
-    /// segment (offset plus the number of its walk), or `None` if there is no room or memory is
+    /// Allocates a board for `members` members and populates its lines. With `longest` it serves
+    /// one operation, in which a member posts so many bytes at most. Returns its location in the
+    /// segment (offset plus the number of its shape), or `None` if there is no room or memory is
     /// short.
     pub(crate) fn make(
         &mut self,
         segment: &Segment,
         members: usize,
-        is_small: bool,
+        longest: Option<usize>,
     ) -> Option<usize> {
         self.sweep(segment);
-        let has_long_walk = !is_small && self.arena.free_bytes() > BOARD_AREA / 2;
-        let walk = if has_long_walk { segment.walk() } else { Walk::SHORTEST };
-        let shape = BoardShape::new(members, walk);
-        let small: usize = self.small.iter().map(|(_, bytes)| bytes).sum();
-        if is_small && small + shape.bytes() > SMALL_AREA {
+        let is_empty = self.arena.free_bytes() > BOARD_AREA / 2;
+        let walk = if is_empty { segment.walk() } else { Walk::SHORTEST };
+        let shape = match longest {
+            Some(longest) => BoardShape::of_one(members, longest),
+            None => BoardShape::new(members, walk),
+        };
+        let of_one: usize = self.of_one.iter().map(|(_, bytes)| bytes).sum();
+        if longest.is_some() && of_one + shape.bytes() > AREA_OF_ONES {
             return None;
         }
         let area = segment.layout().board_area(segment.own_rank());
@@ -75,10 +80,10 @@ impl Maker {
         // it. This clears the words of an earlier board.
         unsafe { segment.at(offset).write_bytes(0, head) };
         debug_assert!(offset.is_multiple_of(PAGE));
-        if is_small {
-            self.small.push((offset, shape.bytes()));
+        if longest.is_some() {
+            self.of_one.push((offset, shape.bytes()));
         }
-        Some(offset + walk.number() as usize)
+        Some(offset + shape.number())
     }
 
     /// The list in which boards of this maker record that they were left.
@@ -88,13 +93,13 @@ impl Maker {
 
     /// Reclaims the memory of boards that no member accesses any more.
     fn sweep(&mut self, segment: &Segment) {
-        let Maker { arena, left, small } = self;
+        let Maker { arena, left, of_one } = self;
         let area = segment.layout().board_area(segment.own_rank());
         left.lock().unwrap().retain(|board| {
             let over = board.is_over(segment);
             if over {
                 arena.give(board.offset - area, board.shape.bytes());
-                small.retain(|(offset, _)| *offset != board.offset);
+                of_one.retain(|(offset, _)| *offset != board.offset);
             }
             !over
         });
@@ -109,28 +114,50 @@ mod tests {
     use crate::board::Board;
 
     #[test]
-    fn small_boards_share_a_quarter_of_the_area() {
+    fn boards_of_one_operation_share_a_quarter_of_the_area() {
         const MEMBERS: usize = 8;
         let file = memory::create_file("towpath-maker").unwrap();
         let segment = Segment::map(&file, MEMBERS, 0).expect("memory for a segment");
         let mut maker = Maker::new();
         for _ in 0..2 {
-            maker.make(&segment, MEMBERS, false).expect("room for full boards");
+            maker.make(&segment, MEMBERS, None).expect("room for full boards");
         }
-        let small = BoardShape::new(MEMBERS, Walk::SHORTEST).bytes();
-        let made = std::iter::from_fn(|| maker.make(&segment, MEMBERS, true)).count();
-        assert_eq!(made, SMALL_AREA / small);
-        assert!(maker.make(&segment, MEMBERS, false).is_some());
+        let (long, short) = (Some(1 << 20), Some(0));
+        let [longest, shortest] =
+            [long, short].map(|longest| BoardShape::of_one(MEMBERS, longest.unwrap()).bytes());
+        let made = std::iter::from_fn(|| maker.make(&segment, MEMBERS, long)).count();
+        assert_eq!(made, AREA_OF_ONES / longest);
+        let made = std::iter::from_fn(|| maker.make(&segment, MEMBERS, short)).count();
+        assert_eq!(made, AREA_OF_ONES % longest / shortest);
+        assert!(maker.make(&segment, MEMBERS, None).is_some());
         // A board that all members have left makes room for one.
-        let offset = maker.small[0].0;
-        let location = offset + Walk::SHORTEST.number() as usize;
+        let offset = maker.of_one[0].0;
+        let location = offset + BoardShape::of_one(MEMBERS, 1 << 20).number();
         let members: Box<[u32]> = (0..MEMBERS as u32).collect();
         for own in (0..MEMBERS).rev() {
-            assert!(maker.make(&segment, MEMBERS, true).is_none());
+            assert!(maker.make(&segment, MEMBERS, long).is_none());
             let left = (own == MEMBERS - 1).then(|| maker.left());
             drop(Board::new(&segment, location, members.clone(), own, left));
         }
-        assert!(maker.make(&segment, MEMBERS, true).is_some());
-        assert!(maker.make(&segment, MEMBERS, true).is_none());
+        assert!(maker.make(&segment, MEMBERS, long).is_some());
+        assert!(maker.make(&segment, MEMBERS, long).is_none());
+    }
+
+    #[test]
+    fn areas_fit_the_messages_of_an_operation() {
+        let shape = |members, longest| BoardShape::of_one(members, longest);
+        assert_eq!((shape(8, 0).area, shape(8, 1024).area), (PAGE, PAGE));
+        assert_eq!((shape(8, 1025).area, shape(8, 16_384).area), (8192, 65_536));
+        for members in [1, 2, 3, 8, 64, 1000, 5000] {
+            let usual = BoardShape::new(members, Walk::SHORTEST);
+            assert_eq!(shape(members, usize::MAX), usual);
+            for longest in [0, 49, 5000, 1 << 20] {
+                let shape = shape(members, longest);
+                assert!(shape.largest == usual.largest || shape.largest >= longest, "{shape:?}");
+                assert_eq!(BoardShape::from_number(members, shape.number()), shape);
+            }
+            let long = BoardShape::new(members, Walk::from_number(crate::walk::MOST_DOUBLINGS));
+            assert_eq!(BoardShape::from_number(members, long.number()), long);
+        }
     }
 }

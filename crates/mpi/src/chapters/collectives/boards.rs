@@ -129,7 +129,7 @@ fn agree(comm: &Comm, said: u64, operation: &Operation) -> Result<u64> {
 fn establish(comm: &Comm, selection: &Selection, operation: &Operation) -> Result<BoardState> {
     let (process, worker) = (process::this()?, progress::worker()?);
     let team = comm.team(Plane::Collective);
-    let offer = worker.with(|state| offer(&team, process, state.engine.wire_mut(), false));
+    let offer = worker.with(|state| offer(&team, process, state.engine.wire_mut(), None));
     let mut offer = BoardOffer::from_word(agree(comm, offer.word(), operation)?);
     if !offer.is_made() {
         return Ok(BoardState::Missing);
