@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import time
+import tomllib
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,8 +73,9 @@ CLUSTERS = [
 def arguments_of(cluster, collective, size):
     """Those of `towpath explain`."""
     topology = topology_of(cluster)
-    # It takes the hosts in the order in which the file names them; the root is on the first one.
-    named = ",".join(re.findall(r'hosts = "host\[?([\d,-]+)', topology.read_text())).split(",")
+    # It takes the hosts in the order in which the file names their links; the root is on the first.
+    links = tomllib.loads(topology.read_text())["link"]
+    named = ",".join(re.search(r"\d[\d,-]*", link["hosts"])[0] for link in links).split(",")
     ranges = [tuple(map(int, part.split("-"))) for part in named]
     before = itertools.takewhile(lambda numbers: numbers[0] > 0, ranges)
     root = cluster.ranks * sum(numbers[-1] - numbers[0] + 1 for numbers in before)
@@ -121,8 +123,9 @@ def schedule(prefix, cluster, collective, size, algorithm):
 
 
 def is_chosen(prefix, cluster, collective, size, algorithm):
-    """Whether an algorithm is the chosen one, or cannot be forced in this case."""
-    return len({schedule(prefix, cluster, collective, size, name)
+    """Whether an algorithm is the chosen one, or cannot be forced in this case. Only known where
+    ranks share no cores: `towpath explain` chooses as if each had one to itself."""
+    return algorithm == CHOSEN or cluster.pinned and len({schedule(prefix, cluster, collective, size, name)
                 for name in (algorithm, CHOSEN)}) == 1
 
 

@@ -4,16 +4,14 @@
 //! The times are sums of what messages cost in a row and what the busiest link carries: estimates,
 //! and identical on all ranks.
 
-use crate::cost::{BETWEEN_HOSTS, LinkCost, Picoseconds, ceiling_log};
+use crate::cost::{LinkCost, Picoseconds, ceiling_log};
 use crate::placement_costs::GroupCosts;
 use crate::segments;
 use crate::team::Placement;
+use crate::tree_costs;
 
 /// Up to this many ranks send their stripe to all others directly, without waiting for each other.
 pub(crate) const DIRECT: usize = 16;
-
-/// What a message costs the processors of both sides.
-const MESSAGE: Picoseconds = 2 * BETWEEN_HOSTS.overhead;
 
 impl Placement {
     /// What ways through the groups of hosts cost.
@@ -34,6 +32,8 @@ impl GroupCosts {
         });
         let far = outwards.max().unwrap_or(0).saturating_mul(2_000);
         let relays = links().enumerate().filter(|(host, _)| !placement.is_leaf(*host));
+        let work = relays.clone().map(|(host, _)| tree_costs::work(network, host));
+        let message = 2 * work.max().unwrap_or(0);
         let gap = relays.map(|(_, link)| link.gap_per_byte).max().unwrap_or(0);
         let mut numbers = vec![0; network.uplinks.len()];
         let groups = network.hosts.iter().flat_map(|host| &host.groups);
@@ -43,6 +43,7 @@ impl GroupCosts {
             hosts: network.hosts.len() as u64,
             far,
             near,
+            message,
             gap,
             uplinks: uplinks.collect(),
             sections: sections(placement).unwrap_or_default(),
@@ -69,12 +70,12 @@ impl GroupCosts {
 
     /// One message after another between any hosts.
     fn rounds(&self, number: u64) -> Picoseconds {
-        number.saturating_mul(self.far.saturating_add(MESSAGE))
+        number.saturating_mul(self.far.saturating_add(self.message))
     }
 
     /// Messages of all hosts of a group to the one that leads it, or back.
     fn inside(&self, most: u64) -> Picoseconds {
-        self.near.saturating_add(most.saturating_sub(1).min(2 * ceiling_log(most)) * MESSAGE)
+        self.near.saturating_add(most.saturating_sub(1).min(2 * ceiling_log(most)) * self.message)
     }
 }
 
@@ -145,7 +146,7 @@ pub(crate) fn way_of_allgather(placement: &Placement, bytes: i64) -> AllgatherWa
         .rounds(ceiling_log(costs.hosts))
         .saturating_add(on_host.max(bytes.saturating_mul(costs.crossing(|hosts| (hosts, hosts)))));
     // A block passes all hosts, and most of the way inside groups.
-    let hop = costs.near.saturating_add(MESSAGE);
+    let hop = costs.near.saturating_add(costs.message);
     let ring = costs
         .hosts
         .saturating_mul(hop)
@@ -167,7 +168,8 @@ pub(crate) fn by_groups_to_root(placement: &Placement, bytes: i64) -> bool {
     let Some((groups, most)) = GroupCosts::grouped(placement) else { return false };
     let costs = placement.group_costs();
     let collected = (bytes as u64).saturating_mul(most).saturating_mul(costs.gap);
-    costs.inside(most).saturating_add(collected) < costs.hosts.saturating_sub(groups) * MESSAGE
+    costs.inside(most).saturating_add(collected)
+        < costs.hosts.saturating_sub(groups) * costs.message
 }
 
 /// True if vectors of `bytes` bytes are folded group by group: each group adds its vectors to the
@@ -196,7 +198,7 @@ pub(crate) fn folds_by_groups(placement: &Placement, bytes: i64, to_all: bool) -
     let at_one = (costs.gap * (hosts - 1)).max(costs.crossing(|own| (own, hosts - own)));
     let star = costs
         .rounds(1)
-        .saturating_add((hosts - 1) * MESSAGE)
+        .saturating_add((hosts - 1) * costs.message)
         .saturating_add(transfer(at_one))
         .saturating_add(result);
     // Each host sends all but its own stripe, and then its stripe of the result: to all hosts, if
@@ -207,7 +209,9 @@ pub(crate) fn folds_by_groups(placement: &Placement, bytes: i64, to_all: bool) -
         let all = if is_direct { 2 * share } else { share + 1 };
         (all, all)
     }));
-    let stripes =
-        costs.rounds(2).saturating_add(2 * (hosts - 1) * MESSAGE).saturating_add(transfer(striped));
+    let stripes = costs
+        .rounds(2)
+        .saturating_add(2 * (hosts - 1) * costs.message)
+        .saturating_add(transfer(striped));
     chain < star.min(stripes)
 }

@@ -73,6 +73,8 @@ pub(crate) struct GroupCosts {
     /// The greatest latency between two hosts, and between two of a group.
     pub(crate) far: Picoseconds,
     pub(crate) near: Picoseconds,
+    /// What a message costs the processors of both sides, on the slowest hosts that are no leaves.
+    pub(crate) message: Picoseconds,
     /// Time per byte on the slowest link of a host that is no leaf.
     pub(crate) gap: Picoseconds,
     /// The uplinks of groups, each with the number of its hosts.

@@ -162,9 +162,9 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     let words = ["towpath", "tune"].into_iter().chain(arguments.iter().map(String::as_str));
     let words: Vec<String> = words.map(|word| word.escape_debug().to_string()).collect();
     let comment = format!("Measured by {} on {}.", words.join(" "), today());
-    let processors = links::MeasuredProcessors::of_pairs(&pairs);
-    let measured = links::of_pairs(&pairs, processors, names.len());
-    let text = links::to_toml(&comment, &names, processors, &measured);
+    let processors = links::MeasuredProcessors::of_pairs(&pairs, names.len());
+    let measured = links::of_pairs(&pairs, &processors, names.len());
+    let text = links::to_toml(&comment, &names, &processors, &measured);
     if let Err(error) = NetworkTopology::parse(&text) {
         return Err(format!("The result cannot be stored as a topology file: {error}"));
     }

@@ -35,24 +35,34 @@ pub(super) struct MeasuredLink {
 }
 
 /// What the time of a short message consists of, besides the latency of links: what it costs the
-/// processors of both hosts. Where a message takes less than that costs usual processors, these are
-/// faster.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// processors of both hosts. Hosts whose shortest message takes less than it costs usual processors
+/// have faster ones.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct MeasuredProcessors {
-    /// Speed, relative to 1 for an ordinary host.
+    /// Speed of the fast ones, relative to 1 for an ordinary host.
     speed: f64,
+    /// Which hosts have them.
+    is_fast: Vec<bool>,
 }
 
 impl MeasuredProcessors {
-    pub(super) fn of_pairs(pairs: &[PairFigures]) -> MeasuredProcessors {
-        let shortest = pairs.iter().map(|pair| pair.latency).min().unwrap_or(u64::MAX).max(1);
-        let speed = (2 * USUAL_OVERHEAD) as f64 / shortest as f64;
-        MeasuredProcessors { speed: speed.clamp(1.0, FASTEST_PROCESSOR) }
+    pub(super) fn of_pairs(pairs: &[PairFigures], hosts: usize) -> MeasuredProcessors {
+        let mut shortest = vec![u64::MAX; hosts];
+        for pair in pairs {
+            for host in [pair.one, pair.other] {
+                shortest[host] = shortest[host].min(pair.latency.max(1));
+            }
+        }
+        let is_fast = shortest.iter().map(|&time| time < 2 * USUAL_OVERHEAD).collect();
+        let least = shortest.iter().copied().min().unwrap_or(u64::MAX);
+        let speed = (2 * USUAL_OVERHEAD) as f64 / least as f64;
+        MeasuredProcessors { speed: speed.clamp(1.0, FASTEST_PROCESSOR), is_fast }
     }
 
-    /// Nanoseconds that a message costs on both sides.
-    fn message(self) -> u64 {
-        ((2 * USUAL_OVERHEAD) as f64 / self.speed) as u64
+    /// Nanoseconds that a message costs a host.
+    fn overhead(&self, host: usize) -> u64 {
+        let speed = if self.is_fast[host] { self.speed } else { 1.0 };
+        (USUAL_OVERHEAD as f64 / speed) as u64
     }
 }
 
@@ -62,12 +72,13 @@ impl MeasuredProcessors {
 /// it; and a path is half duplex if one of its links is.
 pub(super) fn of_pairs(
     pairs: &[PairFigures],
-    processors: MeasuredProcessors,
+    processors: &MeasuredProcessors,
     hosts: usize,
 ) -> Vec<MeasuredLink> {
     let mut paths: Vec<Vec<(usize, PairFigures)>> = vec![Vec::new(); hosts];
     for &pair in pairs {
-        let latency = pair.latency.saturating_sub(processors.message());
+        let overheads = processors.overhead(pair.one) + processors.overhead(pair.other);
+        let latency = pair.latency.saturating_sub(overheads);
         let pair = PairFigures { latency, ..pair };
         paths[pair.one].push((pair.other, pair));
         paths[pair.other].push((pair.one, pair));
@@ -138,15 +149,10 @@ fn are_equal(one: &MeasuredLink, other: &MeasuredLink) -> bool {
 pub(super) fn to_toml(
     comment: &str,
     names: &[String],
-    processors: MeasuredProcessors,
+    processors: &MeasuredProcessors,
     links: &[MeasuredLink],
 ) -> String {
     let mut text = format!("# {comment}\n");
-    if processors.speed > 1.0 {
-        let hosts = quoted(names.iter().map(String::as_str).collect());
-        let speed = processors.speed;
-        text.push_str(&format!("\n[[host]]\nhosts = \"{hosts}\"\nprocessor = {speed:.2}\n"));
-    }
     for (hosts, link) in merged(links) {
         let hosts = quoted(hosts.iter().map(|&host| names[host].as_str()).collect());
         let (rate, latency) = (readable_rate(rounded(8 * link.rate) / 8), rounded(link.latency));
@@ -157,6 +163,12 @@ pub(super) fn to_toml(
         if link.half_duplex {
             text.push_str("half_duplex = true\n");
         }
+    }
+    let named = names.iter().zip(&processors.is_fast).filter(|(_, is_fast)| **is_fast);
+    let fast: Vec<&str> = named.map(|(name, _)| name.as_str()).collect();
+    if !fast.is_empty() {
+        let (hosts, speed) = (quoted(fast), processors.speed);
+        text.push_str(&format!("\n[[host]]\nhosts = \"{hosts}\"\nprocessor = {speed:.2}\n"));
     }
     text
 }
@@ -180,7 +192,9 @@ mod tests {
 
     const GBIT: u64 = 125_000_000;
 
-    const USUAL: MeasuredProcessors = MeasuredProcessors { speed: 1.0 };
+    fn usual(hosts: usize) -> MeasuredProcessors {
+        MeasuredProcessors { speed: 1.0, is_fast: vec![false; hosts] }
+    }
 
     /// Pairs of hosts with these rates, latencies and directions at once, and usual processors.
     fn pairs(hosts: &[(u64, u64, bool)]) -> Vec<PairFigures> {
@@ -198,7 +212,7 @@ mod tests {
     #[test]
     fn links_follow_from_pairs() {
         let hosts = [(10 * GBIT, 5_000, false), (GBIT, 40_000, true), (9 * GBIT, 7_000, false)];
-        let links = of_pairs(&pairs(&hosts), USUAL, 3);
+        let links = of_pairs(&pairs(&hosts), &usual(3), 3);
         let rates: Vec<u64> = links.iter().map(|link| link.rate).collect();
         // Nobody else is as fast as the first host, so it shows the rate of the second fastest.
         assert_eq!(rates, [9 * GBIT, GBIT, 9 * GBIT]);
@@ -211,29 +225,35 @@ mod tests {
     #[test]
     fn busy_processors_and_queues_make_no_link_half_duplex() {
         let pair = |rate, both| PairFigures { one: 0, other: 1, latency: 10, rate, both };
-        let is_half = |rate, both| of_pairs(&[pair(rate, both)], USUAL, 2)[0].half_duplex;
+        let is_half = |rate, both| of_pairs(&[pair(rate, both)], &usual(2), 2)[0].half_duplex;
         assert!(is_half(GBIT, GBIT) && is_half(GBIT / 100, GBIT / 100));
         assert!(!is_half(GBIT, GBIT * 12 / 10) && !is_half(10 * GBIT, 10 * GBIT));
     }
 
     #[test]
     fn two_hosts_share_what_is_measured() {
-        let links = of_pairs(&pairs(&[(GBIT, 10_000, true), (GBIT, 30_000, false)]), USUAL, 2);
+        let links = of_pairs(&pairs(&[(GBIT, 10_000, true), (GBIT, 30_000, false)]), &usual(2), 2);
         let link = MeasuredLink { rate: GBIT, latency: 20_000, half_duplex: true };
         assert_eq!(links, [link, link]);
     }
 
     #[test]
     fn short_messages_tell_of_fast_processors() {
-        let pair = |latency| PairFigures { one: 0, other: 1, latency, rate: GBIT, both: 2 * GBIT };
-        let of = |latency| MeasuredProcessors::of_pairs(&[pair(latency), pair(90_000)]);
-        assert_eq!((of(8_001).speed, of(5_000).speed, of(1_000).speed), (1.0, 1.6, 1.9));
-        assert_eq!(of_pairs(&[pair(5_000)], of(5_000), 2)[0].latency, 0);
-        assert_eq!(of_pairs(&[pair(28_000)], USUAL, 2)[0].latency, 10_000);
-        let names = ["a1", "a2"].map(str::to_owned);
-        let text = to_toml("Measured.", &names, of(5_000), &[]);
+        let pair =
+            |one, other, latency| PairFigures { one, other, latency, rate: GBIT, both: 2 * GBIT };
+        let of = |latency| {
+            let pairs = [pair(0, 1, latency), pair(0, 2, 90_000), pair(1, 2, 90_000)];
+            MeasuredProcessors::of_pairs(&pairs, 3)
+        };
+        assert_eq!(of(8_000), usual(3));
+        assert_eq!((of(5_000).speed, of(1_000).speed), (1.6, 1.9));
+        assert_eq!(of(5_000).is_fast, [true, true, false]);
+        assert_eq!(of_pairs(&[pair(0, 1, 5_000)], &of(5_000), 2)[0].latency, 0);
+        assert_eq!(of_pairs(&[pair(0, 1, 28_000)], &usual(2), 2)[0].latency, 10_000);
+        let names = ["a1", "a2", "slow"].map(str::to_owned);
+        let text = to_toml("Measured.", &names, &of(5_000), &[]);
         let topology = NetworkTopology::parse(&text).unwrap();
-        assert_eq!(topology.processor("a2").value, 1.6, "{text}");
+        assert_eq!(["a2", "slow"].map(|name| topology.processor(name).value), [1.6, 1.0], "{text}");
     }
 
     #[test]
@@ -257,8 +277,8 @@ mod tests {
     fn the_file_is_a_topology_file() {
         let names: Vec<String> = (0..4).map(|host| format!("n{host}")).collect();
         let hosts = [(8 * GBIT, 5_123, false), (GBIT / 10, 40_000, true)];
-        let links = of_pairs(&pairs(&[hosts[0], hosts[1], hosts[0], hosts[0]]), USUAL, 4);
-        let text = to_toml("Measured.", &names, USUAL, &links);
+        let links = of_pairs(&pairs(&[hosts[0], hosts[1], hosts[0], hosts[0]]), &usual(4), 4);
+        let text = to_toml("Measured.", &names, &usual(4), &links);
         let expected = "# Measured.\n\n[[link]]\nhosts = \"n0,n[2-3]\"";
         assert!(text.starts_with(&expected.replace("n0,n[2-3]", "n[0,2-3]")), "{text}");
         let topology = NetworkTopology::parse(&text).unwrap();
