@@ -92,13 +92,18 @@ pub struct JobResources {
     /// Rates of the hosts' links in bytes per second, by number of the host; none if one is
     /// unknown.
     pub rates: Vec<u64>,
+    /// True if all hosts are on one kernel: containers of one machine, which share its cores.
+    pub is_one_kernel: bool,
 }
 
 impl JobResources {
     /// Those of all hosts in order, each with the number of its ranks.
     pub fn of<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone) -> JobResources {
         let rates: Option<Vec<u64>> = hosts.clone().map(|(host, _)| host.rate).collect();
-        JobResources { sharers: sharers(hosts), rates: rates.unwrap_or_default() }
+        let mut kernels = hosts.clone().map(|(host, _)| &host.kernel);
+        let first = kernels.next();
+        let is_one_kernel = kernels.all(|kernel| Some(kernel) == first);
+        JobResources { sharers: sharers(hosts), rates: rates.unwrap_or_default(), is_one_kernel }
     }
 
     /// The greatest number of ranks that share a core of some kernel.
@@ -178,6 +183,15 @@ mod tests {
         assert_eq!(of(&[(two(), 2), (two(), 2)]), [2, 2]);
         assert_eq!(of(&[(two(), 1), (host("a", &[2, 3, 4], None), 4)]), [1, 1]);
         assert_eq!(of(&[(two(), 8), (host("b", &[0, 1, 2, 3], None), 4)]), [4, 1]);
+    }
+
+    #[test]
+    fn hosts_are_on_one_kernel_or_on_several() {
+        let is_one = |kernels: &[&str]| {
+            let hosts: Vec<_> = kernels.iter().map(|kernel| host(kernel, &[0], None)).collect();
+            JobResources::of(hosts.iter().map(|host| (host, 1))).is_one_kernel
+        };
+        assert!(is_one(&["a", "a", "a"]) && !is_one(&["a", "a", "b"]));
     }
 
     #[test]

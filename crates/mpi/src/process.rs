@@ -27,8 +27,8 @@ use towpath_neutral::error::{Result, fail};
 use towpath_shm::{Heap, Segment};
 use towpath_transport::Losses;
 
+pub(crate) use peers::{core_sharing, rank_in_own_job};
 pub(crate) use peers::{host_among, host_network, host_of, id_of, jobs, me, name_of, peer_of};
-pub(crate) use peers::{rank_in_own_job, ranks_per_core};
 pub(crate) use phase::{Phase, abi, enter, leave, not_running, page, phase, refused, set_abi, set_phase};
 pub(crate) use towpath_base::contexts::Contexts;
 

@@ -79,6 +79,12 @@ impl Jobs {
         self.resources.ranks_per_core()
     }
 
+    /// True if all hosts of this process's job are containers of one machine, the same in all its
+    /// processes.
+    pub fn is_one_kernel(&self) -> bool {
+        self.resources.is_one_kernel
+    }
+
     /// Rate of the link of a host of this process's job in bytes per second, the same in all its
     /// processes: as the topology file says, or else as the systems report. Its origin is
     /// [`FigureOrigin::Default`](towpath_topology::FigureOrigin::Default) if the rate is unknown.

@@ -173,12 +173,17 @@ fn linear(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
     }
 }
 
-/// One rank collects all blocks and sends each rank those for it.
+/// One rank collects all blocks for others and sends each rank those for it.
 fn gather_scatter(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
     let (rank, size, root) = (builder.rank(), builder.size(), builder.team.placement.relay());
+    let others = |rank: usize| (0..size).filter(move |&other| other != rank);
+    let blocks: Vec<usize> = others(rank).collect();
+    let outgoing = pieces_of(builder, send, &blocks);
+    let incoming = pieces_of(builder, receive, &blocks);
+    builder.copy(send.piece(rank), receive.piece(rank));
     if rank != root {
-        builder.send(root, 0, send.pieces(0, size));
-        builder.receive(root, 0, receive.pieces(0, size));
+        builder.send(root, 0, outgoing);
+        builder.receive(root, 0, incoming);
         return;
     }
     let bytes = send.bytes(0);
@@ -187,18 +192,19 @@ fn gather_scatter(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
     // By sender, and then by receiver.
     let held = Blocks::Equal { pointer, count: bytes, element: Element::dense(1) };
     for from in 0..size {
-        let row = held.pieces(from * size, size);
+        let row: Vec<usize> = others(from).map(|to| from * size + to).collect();
+        let row = pieces_of(builder, &held, &row);
         match from == root {
-            true => builder.copy(send.pieces(0, size), row),
+            true => builder.copy(outgoing.clone(), row),
             false => builder.receive(from, 0, row),
         };
     }
     builder.phase();
     for to in 0..size {
-        let column: Vec<usize> = (0..size).map(|from| from * size + to).collect();
+        let column: Vec<usize> = others(to).map(|from| from * size + to).collect();
         let column = pieces_of(builder, &held, &column);
         match to == root {
-            true => builder.copy(column, receive.pieces(0, size)),
+            true => builder.copy(column, incoming.clone()),
             false => builder.send(to, 0, column),
         };
     }

@@ -48,12 +48,12 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
     builder.phase();
 }
 
-/// Appends the broadcast of a result that all other ranks wait for. Where few ranks share cores,
+/// Appends the broadcast of a result that all other ranks wait for. Where few hosts share cores,
 /// the root sends it to all: a rank that passes data on first needs a turn on a core. A broadcast
 /// alone overlaps with the next one if others pass it on, and the root is done sooner.
 pub(crate) fn of_result(builder: &mut Builder, call: &Call, root: usize, data: &Buffer) {
     let (placement, size) = (&builder.team.placement, Size::of_team(&builder.team, data.bytes()));
-    let is_by_tree = placement.has_leaves() || placement.has_groups() || placement.has_levels();
+    let is_by_tree = placement.has_leaves() || placement.has_levels();
     let forced = call.selection.forced(Collective::Bcast, size);
     if is_by_tree || forced.is_some() || !size.goes_through_one() {
         return append(builder, call, root, data);
@@ -64,7 +64,7 @@ pub(crate) fn of_result(builder: &mut Builder, call: &Call, root: usize, data: &
 
 /// The algorithm for a broadcast of `bytes` bytes in a team. Long data among ranks that have a host
 /// each goes as costs say, and where hosts are leaves or form groups, all data goes by a tree of
-/// the hosts.
+/// the hosts (unless a scatter and an allgather are forced on groups).
 fn choose(call: &Call, team: &Team, bytes: i64) -> Algorithm {
     let (placement, size) = (&team.placement, Size::of_team(team, bytes));
     let forced = call.selection.forced(Collective::Bcast, size);

@@ -5,8 +5,8 @@
 //! of each collective always fits. The setting `TOWPATH_COLLECTIVE`
 //! (`allreduce:stripes,bcast:chain`), or a communicator's hint `towpath_collective`, forces an
 //! algorithm wherever its hard conditions hold, regardless of size (a broadcast still passes no
-//! data on over a slow link). Every rank must make the same choice, so it may depend only on what
-//! all ranks know.
+//! data on over the slow link of a host). Every rank must make the same choice, so it may depend
+//! only on what all ranks know.
 
 use crate::operand::Operand;
 use crate::{Team, segments};
@@ -87,6 +87,7 @@ pub struct Size {
     hosts: usize,
     levels: bool,
     cores: Subscription,
+    through_one: bool,
 }
 
 /// The lengths for which multicast pays, in bytes: more than the first, up to the second.
@@ -104,6 +105,7 @@ impl Size {
             hosts: 1,
             levels: false,
             cores: Subscription::Full,
+            through_one: false,
         }
     }
 
@@ -115,7 +117,8 @@ impl Size {
             1 => Subscription::Full,
             _ => Subscription::Over,
         };
-        Size { levels: placement.has_levels(), cores, ..size }
+        let through_one = placement.hosts_share_cores() && !placement.has_groups();
+        Size { levels: placement.has_levels(), cores, through_one, ..size }
     }
 
     /// A reduction of a team.
@@ -151,7 +154,7 @@ impl Size {
 
     /// True if ranks exchange so little data through one of them.
     pub(crate) fn goes_through_one(self) -> bool {
-        self.cores == Subscription::Over
+        self.through_one
             && self.hosts > 2
             && self.ranks <= MOST_THROUGH_ONE
             && self.bytes <= LONGEST_THROUGH_ONE
@@ -182,6 +185,8 @@ pub struct SelectionRow {
     pub levels: bool,
     /// Chosen only with this subscription of the cores of all hosts.
     pub cores: Option<Subscription>,
+    /// Chosen only where the hosts share the cores of one machine, and form no groups.
+    pub through_one: bool,
     /// Chosen up to this many ranks; 0 if it is chosen only where the user forces it.
     pub ranks: usize,
     /// Chosen up to this many bytes.
@@ -209,6 +214,7 @@ const fn row(
         hosts: 1,
         levels: false,
         cores: None,
+        through_one: false,
         ranks,
         bytes,
     }
@@ -243,10 +249,10 @@ const fn power_of_two(row: SelectionRow) -> SelectionRow {
     SelectionRow { power_of_two: true, ..row }
 }
 
-/// Where ranks share cores, the number of all messages counts, and not the length of a path: few
-/// exchange short data through one of them. Microseconds of processor time of a call among 8 hosts
-/// of one rank on two cores, otherwise / so (benchmarks/collective.c processors, four rounds,
-/// 2026-11-27):
+/// Where hosts share the cores of one machine, the number of all messages counts, and not the
+/// length of a path: few exchange short data through one of them. Microseconds of processor time
+/// of a call among 8 hosts of one rank on two cores, otherwise / so (benchmarks/collective.c
+/// processors, four rounds, 2026-11-27):
 ///
 /// | | 8 B | 1 KiB |
 /// |---|---|---|
@@ -257,7 +263,8 @@ const fn power_of_two(row: SelectionRow) -> SelectionRow {
 /// | reduce_scatter | 444/392 | 649/439 |
 /// | scan (a chain) | | 481/79 |
 const fn through_one(collective: Collective, algorithm: Algorithm, bytes: i64) -> SelectionRow {
-    on_cores(Subscription::Over, on_hosts(3, row(collective, algorithm, MOST_THROUGH_ONE, bytes)))
+    let row = on_hosts(3, row(collective, algorithm, MOST_THROUGH_ONE, bytes));
+    SelectionRow { through_one: true, ..row }
 }
 
 /// The selection table.
@@ -483,6 +490,7 @@ impl Selection {
                         && size.bytes <= row.bytes
                         && (!row.group || size.pays())
                         && row.cores.is_none_or(|cores| cores == size.cores)
+                        && (!row.through_one || size.through_one)
                 })
                 .expect("the last row of each collective fits everything")
                 .algorithm
@@ -646,10 +654,10 @@ mod tests {
     }
 
     #[test]
-    fn few_ranks_that_share_cores_exchange_short_data_through_one() {
+    fn few_hosts_that_share_cores_exchange_short_data_through_one() {
         let selection = Selection::default();
-        let chosen = |collective, cores, ranks, hosts, bytes| {
-            let size = Size { cores, ..Size::of(ranks, bytes).on_hosts(hosts) };
+        let chosen = |collective, through_one, ranks, hosts, bytes| {
+            let size = Size { through_one, ..Size::of(ranks, bytes).on_hosts(hosts) };
             selection.choose(collective, size)
         };
         for (collective, through_one, longest) in [
@@ -658,16 +666,16 @@ mod tests {
             (Collective::Alltoall, Algorithm::GatherScatter, 1 << 10),
             (Collective::ReduceScatter, Algorithm::ReduceThenScatter, 8 << 10),
         ] {
-            let is_through_one = |cores, ranks, hosts, bytes| {
-                chosen(collective, cores, ranks, hosts, bytes) == through_one
+            let is_through_one = |shared, ranks, hosts, bytes| {
+                chosen(collective, shared, ranks, hosts, bytes) == through_one
             };
-            assert!(is_through_one(Subscription::Over, 16, 16, longest));
-            assert!(longest == ANY || !is_through_one(Subscription::Over, 16, 16, longest + 1));
-            assert!(!is_through_one(Subscription::Full, 16, 16, 0));
-            assert!(!is_through_one(Subscription::Over, 17, 17, 0));
-            assert!(!is_through_one(Subscription::Over, 4, 2, 0));
+            assert!(is_through_one(true, 16, 16, longest));
+            assert!(longest == ANY || !is_through_one(true, 16, 16, longest + 1));
+            assert!(!is_through_one(false, 16, 16, 0));
+            assert!(!is_through_one(true, 17, 17, 0));
+            assert!(!is_through_one(true, 4, 2, 0));
         }
-        assert_eq!(chosen(Collective::Scan, Subscription::Over, 8, 8, 1 << 10), Algorithm::Chain);
+        assert_eq!(chosen(Collective::Scan, true, 8, 8, 1 << 10), Algorithm::Chain);
     }
 
     #[test]

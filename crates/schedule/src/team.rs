@@ -26,6 +26,7 @@ pub struct Placement {
     /// Which hosts are leaves. Never all of them.
     leaves: Arc<[bool]>,
     ranks_per_core: usize,
+    is_one_kernel: bool,
     /// The leaders alone.
     among_leaders: OnceLock<Arc<Placement>>,
     /// Where each rank has a host, the innermost groups in the place of hosts.
@@ -46,6 +47,7 @@ impl Placement {
             network: Arc::default(),
             leaves: Arc::default(),
             ranks_per_core: 1,
+            is_one_kernel: false,
             among_leaders: OnceLock::new(),
             grouped: OnceLock::new(),
             costs: PlacementCosts::default(),
@@ -103,6 +105,16 @@ impl Placement {
     /// The same where this many ranks share a core.
     pub fn with_ranks_per_core(self, number: usize) -> Placement {
         Placement { ranks_per_core: number.max(1), ..self }
+    }
+
+    /// The same, and whether all hosts are containers of one machine.
+    pub fn on_one_kernel(self, is_one_kernel: bool) -> Placement {
+        Placement { is_one_kernel, ..self }
+    }
+
+    /// True if ranks share cores with ranks of other hosts.
+    pub(crate) fn hosts_share_cores(&self) -> bool {
+        self.is_one_kernel && self.ranks_per_core > 1
     }
 
     /// How many ranks share a core, on the hosts where most do.
@@ -347,7 +359,8 @@ impl Team {
             let network = whole.network.of(among);
             placement = placement.joined_by(network);
         }
-        placement.ranks_per_core = whole.ranks_per_core;
+        (placement.ranks_per_core, placement.is_one_kernel) =
+            (whole.ranks_per_core, whole.is_one_kernel);
         Some(Team { rank, peers, placement: Arc::new(placement), context: self.context })
     }
 }

@@ -21,6 +21,16 @@ use towpath_topology::{HostNetwork, NetworkHost, NetworkLink};
 
 use crate::select::{Algorithm, Collective, Selection, TABLE};
 
+/// Algorithms that are chosen where few hosts share cores.
+const THROUGH_ONE: [Algorithm; 6] = [
+    Algorithm::Chain,
+    Algorithm::GatherBcast,
+    Algorithm::GatherScatter,
+    Algorithm::Linear,
+    Algorithm::ReduceBcast,
+    Algorithm::ReduceThenScatter,
+];
+
 /// Numbers of ranks.
 const RANKS: &[usize] = &[1, 2, 3, 4, 5, 6, 7, 8, 16, 48];
 /// Numbers of ranks for a shape: all for dense data, some for the other shapes.
@@ -75,6 +85,10 @@ impl Mapping {
         Mapping::RacksApart,
         Mapping::GroupsApart,
     ];
+
+    /// Those on which [`THROUGH_ONE`] is forced.
+    const WITH_THROUGH_ONE: [Mapping; 4] =
+        [Mapping::Apart, Mapping::Cyclic, Mapping::SlowApart, Mapping::RacksApart];
 
     fn host(self, rank: usize) -> u32 {
         let rank = rank as u32;
@@ -133,7 +147,7 @@ impl Setting {
 
     fn team(&self, rank: usize, size: usize) -> Team {
         let placement = Placement::new((0..size).map(|rank| self.mapping.host(rank)));
-        let mut placement = placement.with_ranks_per_core(size % 3);
+        let mut placement = placement.with_ranks_per_core(size % 3).on_one_kernel(true);
         if matches!(self.mapping, Mapping::Slow | Mapping::SlowApart) {
             placement = placement.with_rates(|host| if host % 4 == 0 { 1 } else { 10 });
         }
@@ -160,9 +174,13 @@ fn settings(collective: Collective) -> Vec<Setting> {
         one_host.map(|selection| Setting { selection, mapping: Mapping::OneHost }).collect();
     for mapping in Mapping::SEVERAL_HOSTS {
         settings.push(Setting { selection: Selection::default(), mapping });
-        if algorithms.contains(&Algorithm::Hierarchical) {
-            settings.push(Setting { selection: Setting::hierarchical(collective), mapping });
-        }
+        let is_forced = |algorithm: &&Algorithm| match algorithm {
+            Algorithm::Hierarchical => true,
+            _ => Mapping::WITH_THROUGH_ONE.contains(&mapping) && THROUGH_ONE.contains(algorithm),
+        };
+        let forced = algorithms.iter().filter(is_forced);
+        let forced = forced.map(|&algorithm| Selection::forcing(collective, algorithm));
+        settings.extend(forced.map(|selection| Setting { selection, mapping }));
     }
     settings
 }

@@ -58,7 +58,8 @@ impl Group {
             return placement;
         }
         let placement = if placement.hosts() > 1 { placement.on_network(&network()) } else { placement };
-        placement.with_ranks_per_core(process::ranks_per_core())
+        let (ranks_per_core, is_one_kernel) = process::core_sharing();
+        placement.with_ranks_per_core(ranks_per_core).on_one_kernel(is_one_kernel)
     }
 
     /// The same with these rates of the links of the job's hosts.

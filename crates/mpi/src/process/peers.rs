@@ -46,9 +46,10 @@ pub(crate) fn host_network() -> HostNetwork {
     jobs().map(Jobs::host_network).unwrap_or_default()
 }
 
-/// How many ranks of this process's job share a core, the same in all its processes.
-pub(crate) fn ranks_per_core() -> usize {
-    jobs().map_or(1, Jobs::ranks_per_core)
+/// How many ranks of this process's job share a core, and whether those of all its hosts share the
+/// cores of one machine: the same in all its processes.
+pub(crate) fn core_sharing() -> (usize, bool) {
+    jobs().map_or((1, false), |jobs| (jobs.ranks_per_core(), jobs.is_one_kernel()))
 }
 
 /// Number of the host on which this process runs: the same in all of `members` that run there.

@@ -271,7 +271,7 @@ fn yes_or_no(flag: bool) -> String {
 fn hosts(job: &ShownJob, title: &str) -> ReportSection {
     let by_default = NetworkTopology::default();
     let description = job.topology.as_ref().map_or(&by_default, |topology| topology.description());
-    let JobResources { sharers, rates } = resources_of(job);
+    let JobResources { sharers, rates, .. } = resources_of(job);
     let link = |number: usize| {
         let reported = rates.get(number).copied();
         let host = &job.hosts[number];
