@@ -125,8 +125,9 @@ def schedule(prefix, cluster, collective, size, algorithm):
 def is_chosen(prefix, cluster, collective, size, algorithm):
     """Whether an algorithm is the chosen one, or cannot be forced in this case. Only known where
     ranks share no cores: `towpath explain` chooses as if each had one to itself."""
-    return algorithm == CHOSEN or cluster.pinned and len({schedule(prefix, cluster, collective, size, name)
-                for name in (algorithm, CHOSEN)}) == 1
+    schedules = {schedule(prefix, cluster, collective, size, name)
+                 for name in (algorithm, CHOSEN) if cluster.pinned}
+    return algorithm == CHOSEN or len(schedules) == 1
 
 
 def measure(subject, cluster, collective, algorithm):
