@@ -61,8 +61,9 @@ const AREAS: usize = 8 << 20;
 /// Maximum bytes of a member's area with three or more members and the shortest walk: enough for
 /// many rounds.
 const AREA: usize = 256 << 10;
-/// How many of the longest messages of an operation fit into the areas of a board for it alone.
-const ROUNDS_OF_ONE: usize = 4;
+/// How many of the longest messages of an operation fit into the areas of a board for it alone, if
+/// they are short: as many calls a member may be ahead of the others.
+const ROUNDS_OF_ONE: usize = 16;
 
 /// The shape of a board, the same on all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn areas_fit_the_messages_of_an_operation() {
         let shape = |members, longest| BoardShape::of_one(members, longest);
-        assert_eq!((shape(8, 0).area, shape(8, 1024).area), (PAGE, PAGE));
-        assert_eq!((shape(8, 1025).area, shape(8, 16_384).area), (8192, 65_536));
+        assert_eq!((shape(8, 0).area, shape(8, 256).area), (PAGE, PAGE));
+        assert_eq!((shape(8, 257).area, shape(8, 4096).area), (8192, 65_536));
         for members in [1, 2, 3, 8, 64, 1000, 5000] {
             let usual = BoardShape::new(members, Walk::SHORTEST);
             assert_eq!(shape(members, usize::MAX), usual);
