@@ -40,7 +40,9 @@ impl BoardLimits {
         for &(_, collective) in COLLECTIVES {
             bytes[collective as usize] = limit(collective);
         }
-        let in_blocks = ROUNDS * Board::largest_of(ranks) as i64;
+        let largest = Board::largest_of(ranks);
+        // A round moves at least a byte of each block.
+        let in_blocks = if ranks > largest { 0 } else { ROUNDS * largest as i64 };
         let in_blocks = if subscription == Subscription::Full {
             in_blocks.min(LARGEST_IN_BLOCKS)
         } else {
@@ -106,4 +108,27 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use towpath_schedule::scatter::Scatter;
+    use towpath_schedule::{Blocks, Buffer, Element};
+
+    use super::*;
+
+    #[test]
+    fn a_block_for_each_of_very_many_ranks_does_not_fit_on_a_board() {
+        let pointer = std::ptr::dangling_mut();
+        let block = Buffer { pointer, count: 1, element: Element::dense(1) };
+        let blocks = Blocks::Equal { pointer, count: 1, element: Element::dense(1) };
+        let arguments = Scatter { root: 0, send: Some(blocks), receive: Some(block) };
+        let scatter = Operation::Scatter(arguments);
+        for subscription in [Subscription::Full, Subscription::Over] {
+            let need =
+                |ranks| BoardLimits::new(&Selection::default(), ranks, subscription).need(&scatter);
+            assert_eq!((need(48), need(49)), (Some(Need::Lines), Some(Need::Areas)));
+            assert_eq!((need(2048), need(2049)), (Some(Need::Areas), None));
+        }
+    }
 }
