@@ -35,8 +35,8 @@ pub(super) struct MeasuredLink {
 }
 
 /// What the time of a short message consists of, besides the latency of links: what it costs the
-/// processors of both hosts. Hosts whose shortest message takes less than it costs usual processors
-/// have faster ones.
+/// processors of both hosts. Hosts whose shortest message takes clearly less than it costs usual
+/// processors have faster ones.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MeasuredProcessors {
     /// Speed of the fast ones, relative to 1 for an ordinary host.
@@ -53,7 +53,8 @@ impl MeasuredProcessors {
                 shortest[host] = shortest[host].min(pair.latency.max(1));
             }
         }
-        let is_fast = shortest.iter().map(|&time| time < 2 * USUAL_OVERHEAD).collect();
+        let is_fast = |&time: &u64| EQUAL * time as f64 <= (2 * USUAL_OVERHEAD) as f64;
+        let is_fast = shortest.iter().map(is_fast).collect();
         let least = shortest.iter().copied().min().unwrap_or(u64::MAX);
         let speed = (2 * USUAL_OVERHEAD) as f64 / least as f64;
         MeasuredProcessors { speed: speed.clamp(1.0, FASTEST_PROCESSOR), is_fast }
@@ -246,6 +247,7 @@ mod tests {
             MeasuredProcessors::of_pairs(&pairs, 3)
         };
         assert_eq!(of(8_000), usual(3));
+        assert_eq!((of(6_400).is_fast[0], of(6_401).is_fast[0]), (true, false));
         assert_eq!((of(5_000).speed, of(1_000).speed), (1.6, 1.9));
         assert_eq!(of(5_000).is_fast, [true, true, false]);
         assert_eq!(of_pairs(&[pair(0, 1, 5_000)], &of(5_000), 2)[0].latency, 0);
