@@ -38,6 +38,11 @@ pub const BETWEEN_HOSTS: LogGp = LogGp {
 /// much is left to copy when the last byte has arrived.
 const COPIED_APART: u64 = 64 << 10;
 
+/// How long work takes at a speed in thousandths of the usual one, at which it takes so long.
+pub(crate) fn at_speed(usual: Picoseconds, speed: u64) -> Picoseconds {
+    usual.saturating_mul(USUAL_SPEED) / speed.max(1)
+}
+
 /// The rounds in which a binomial tree reaches so many members.
 pub(crate) fn ceiling_log(members: u64) -> u64 {
     u64::from(members.next_power_of_two().ilog2())
@@ -153,10 +158,7 @@ pub struct CostModel {
 impl CostModel {
     /// How long work takes on a host that takes so long on usual processors.
     pub fn on_host(&self, host: usize, usual: Picoseconds) -> Picoseconds {
-        match self.processors.get(host) {
-            None | Some(&USUAL_SPEED) => usual,
-            Some(&speed) => usual.saturating_mul(USUAL_SPEED) / speed.max(1),
-        }
+        at_speed(usual, self.processors.get(host).copied().unwrap_or(USUAL_SPEED))
     }
 
     /// True if a message does not wait for its receiver.

@@ -215,3 +215,24 @@ pub(crate) fn folds_by_groups(placement: &Placement, bytes: i64, to_all: bool) -
         .saturating_add(transfer(striped));
     chain < star.min(stripes)
 }
+
+#[cfg(test)]
+mod tests {
+    use towpath_topology::{HostNetwork, NetworkHost};
+
+    use super::*;
+
+    #[test]
+    fn messages_cost_what_the_slowest_host_that_is_no_leaf_needs() {
+        let message = |processors: [u64; 3]| {
+            let host = |processor| NetworkHost { processor, ..NetworkHost::default() };
+            let hosts = processors.map(host).to_vec();
+            let network = HostNetwork { hosts, uplinks: Vec::new() };
+            GroupCosts::of(&Placement::new(0..3).on_network(&network)).message
+        };
+        let usual = message([1000; 3]);
+        assert_eq!(message([2000; 3]), usual / 2);
+        assert_eq!(message([1000, 1900, 1900]), usual);
+        assert_eq!(message([500, 1000, 1000]), usual, "the first host is a leaf");
+    }
+}

@@ -1,9 +1,9 @@
 //! What a tree of hosts costs: the figures from which the time of a broadcast follows for any
 //! length, computed once for each placement and shape.
 
-use towpath_topology::{HostNetwork, NetworkLink, USUAL_SPEED};
+use towpath_topology::{HostNetwork, NetworkLink};
 
-use crate::cost::{BETWEEN_HOSTS, LinkCost, Picoseconds, ceiling_log};
+use crate::cost::{BETWEEN_HOSTS, LinkCost, Picoseconds, at_speed, ceiling_log};
 use crate::placement_costs::{HostTreeShape, TreeCosts, WayCosts};
 use crate::team::Placement;
 
@@ -41,7 +41,7 @@ fn are_equal(network: &HostNetwork) -> bool {
 
 /// What a message costs a host's processor.
 pub(crate) fn work(network: &HostNetwork, host: usize) -> Picoseconds {
-    BETWEEN_HOSTS.overhead.saturating_mul(USUAL_SPEED) / network.hosts[host].processor.max(1)
+    at_speed(BETWEEN_HOSTS.overhead, network.hosts[host].processor)
 }
 
 /// What two hosts have between them, without the links that both have in common.
