@@ -1,5 +1,5 @@
 //! MPI_ALLGATHER and MPI_ALLGATHERV (6.7): Bruck's algorithm for small data, recursive doubling for
-//! powers of two, a ring for large data; by one rank, which broadcasts all blocks, where few share
+//! powers of two, a ring for large data; through one rank, where few hosts share
 //! cores.
 //!
 //! All ranks know all sizes, so the "v" form uses the same algorithms; only recursive doubling
@@ -8,10 +8,11 @@
 
 use crate::buffers::{Blocks, Buffer, Piece};
 use crate::builder::{Builder, Mark};
+use crate::gather::Gather;
 use crate::group_costs::AllgatherWay;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
-use crate::{Call, broadcast, group_costs, hierarchy};
+use crate::{Call, broadcast, gather, group_costs, hierarchy};
 
 /// Arguments of an allgather.
 #[derive(Clone, Debug)]
@@ -103,13 +104,8 @@ pub(crate) fn ring(builder: &mut Builder, receive: &Blocks) -> Vec<(usize, Mark)
 /// One rank gathers all blocks and broadcasts them.
 fn gather_bcast(builder: &mut Builder, call: &Call, receive: &Blocks) {
     let (rank, size, root) = (builder.rank(), builder.size(), builder.team.placement.relay());
-    if rank != root {
-        builder.send(root, 0, receive.piece(rank));
-    } else {
-        for peer in (0..size).filter(|&peer| peer != root) {
-            builder.receive(peer, 0, receive.piece(peer));
-        }
-    }
+    let send = (rank != root).then(|| receive.block(rank));
+    gather::linear(builder, &Gather { root, send, receive: Some(receive.clone()) });
     builder.phase();
     broadcast::of_result(builder, call, root, &receive.row(size));
 }

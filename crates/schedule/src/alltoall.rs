@@ -1,6 +1,6 @@
 //! MPI_ALLTOALL, MPI_ALLTOALLV and MPI_ALLTOALLW (6.8): Bruck's algorithm for tiny equal blocks,
 //! all messages at once for medium sizes or few ranks, pairwise exchange for large blocks; through
-//! one rank where few share cores.
+//! one rank, where few hosts share cores.
 //!
 //! With MPI_IN_PLACE, short blocks are first packed into memory of the plan; the rest is an
 //! ordinary exchange. Long blocks are swapped by pairs of ranks in turn, with memory for two of
@@ -187,8 +187,7 @@ fn gather_scatter(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
         return;
     }
     let bytes = send.bytes(0);
-    let number = size * size;
-    let pointer = builder.bytes(bytes.saturating_mul(number as i64));
+    let pointer = builder.bytes(bytes.saturating_mul((size * size) as i64));
     // By sender, and then by receiver.
     let held = Blocks::Equal { pointer, count: bytes, element: Element::dense(1) };
     for from in 0..size {

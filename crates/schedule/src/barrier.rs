@@ -2,9 +2,8 @@
 //! for the one 2^k below (Hensgen, Finkel and Manber 1988). After ceil(log2 n) rounds, every rank
 //! depends on every other.
 //!
-//! Between few hosts whose ranks share cores, all ranks signal to one, which signals to all: the
-//! path is as long, but each signal needs a turn on a core, and they are 2(n - 1) instead of
-//! n ceil(log2 n).
+//! Between few hosts that share cores, all ranks signal to one, which signals to all. Each signal
+//! needs a turn on a core there, and these are 2(n - 1) signals instead of n ceil(log2 n).
 
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};

@@ -92,13 +92,9 @@ pub(crate) fn between_hosts(call: &Call, placement: &Placement, bytes: i64) -> P
 
 /// The root sends the piece to every other rank.
 fn linear(builder: &mut Builder, root: usize, data: &Piece) {
-    if builder.rank() != root {
-        builder.receive(root, 0, data.clone());
-        return;
-    }
-    for rank in (0..builder.size()).filter(|&rank| rank != root) {
-        builder.send(rank, 0, data.clone());
-    }
+    let (rank, size) = (builder.rank(), builder.size());
+    let children: Vec<usize> = (0..size).filter(|&other| rank == root && other != root).collect();
+    pass_on(builder, (rank != root).then_some(root), &children, std::iter::once(data.clone()));
 }
 
 /// Sends the piece down a binomial tree, the largest subtree first.

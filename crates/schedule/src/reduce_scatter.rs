@@ -1,12 +1,14 @@
 //! MPI_REDUCE_SCATTER_BLOCK and MPI_REDUCE_SCATTER (6.10): every rank gets all short vectors, or
-//! collects its block of long ones from all others, and folds its block. Where few ranks share
-//! cores, one of them folds short vectors for all.
+//! collects its block of long ones from all others, and folds its block. Where few hosts share
+//! cores, one rank folds short vectors for all.
 //!
 //! All of them fold in rank order ([`fold`]), so the choice does not change the result.
 
+use crate::buffers::{Blocks, Buffer};
 use crate::builder::Builder;
 use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
+use crate::scatter::{self, Scatter};
 use crate::select::{Algorithm, Collective, Size};
 use crate::{Call, fold, hierarchy};
 
@@ -47,23 +49,20 @@ pub fn reduce_scatter(
 /// One rank folds all vectors and sends each rank its block.
 fn reduce_then_scatter(builder: &mut Builder, operand: &Operand, starts: &[i64], receive: *mut u8) {
     let (rank, root) = (builder.rank(), builder.team.placement.relay());
-    let block = |rank: usize| starts[rank]..starts[rank + 1];
-    let own = operand.element.piece(receive, 0, starts[rank + 1] - starts[rank]);
+    let (element, counts) = (&operand.element, starts.windows(2).map(|pair| pair[1] - pair[0]));
+    let counts: Box<[i64]> = counts.collect();
     let sum = match rank == root {
-        true => builder.scratch(operand.count, &operand.element),
+        true => builder.scratch(operand.count, element),
         false => std::ptr::dangling_mut(),
     };
     let vector = Operand { send: Some(operand.send.unwrap_or(receive)), ..operand.clone() };
     fold::at(builder, &vector, root, sum);
     builder.phase();
-    if rank != root {
-        builder.receive(root, 0, own);
-        return;
-    }
-    for other in (0..builder.size()).filter(|&other| other != root) {
-        builder.send(other, 0, operand.piece(sum, &block(other)));
-    }
-    builder.copy(operand.piece(sum, &block(root)), own);
+    let own = Buffer { pointer: receive, count: counts[rank], element: element.clone() };
+    let displacements = starts[..counts.len()].into();
+    let blocks = Blocks::Varying { pointer: sum, counts, displacements, element: element.clone() };
+    let arguments = Scatter { root, send: Some(blocks), receive: Some(own) };
+    scatter::linear(builder, &arguments);
 }
 
 /// First element of each block, followed by the total.

@@ -87,7 +87,7 @@ pub struct Size {
     hosts: usize,
     levels: bool,
     cores: Subscription,
-    through_one: bool,
+    hosts_share_cores: bool,
 }
 
 /// The lengths for which multicast pays, in bytes: more than the first, up to the second.
@@ -105,7 +105,7 @@ impl Size {
             hosts: 1,
             levels: false,
             cores: Subscription::Full,
-            through_one: false,
+            hosts_share_cores: false,
         }
     }
 
@@ -117,8 +117,8 @@ impl Size {
             1 => Subscription::Full,
             _ => Subscription::Over,
         };
-        let through_one = placement.hosts_share_cores() && !placement.has_groups();
-        Size { levels: placement.has_levels(), cores, through_one, ..size }
+        let hosts_share_cores = placement.hosts_share_cores() && !placement.has_groups();
+        Size { levels: placement.has_levels(), cores, hosts_share_cores, ..size }
     }
 
     /// A reduction of a team.
@@ -154,7 +154,7 @@ impl Size {
 
     /// True if ranks exchange so little data through one of them.
     pub(crate) fn goes_through_one(self) -> bool {
-        self.through_one
+        self.hosts_share_cores
             && self.hosts > 2
             && self.ranks <= MOST_THROUGH_ONE
             && self.bytes <= LONGEST_THROUGH_ONE
@@ -186,7 +186,7 @@ pub struct SelectionRow {
     /// Chosen only with this subscription of the cores of all hosts.
     pub cores: Option<Subscription>,
     /// Chosen only where the hosts share the cores of one machine, and form no groups.
-    pub through_one: bool,
+    pub hosts_share_cores: bool,
     /// Chosen up to this many ranks; 0 if it is chosen only where the user forces it.
     pub ranks: usize,
     /// Chosen up to this many bytes.
@@ -214,7 +214,7 @@ const fn row(
         hosts: 1,
         levels: false,
         cores: None,
-        through_one: false,
+        hosts_share_cores: false,
         ranks,
         bytes,
     }
@@ -264,7 +264,7 @@ const fn power_of_two(row: SelectionRow) -> SelectionRow {
 /// | scan (a chain) | | 481/79 |
 const fn through_one(collective: Collective, algorithm: Algorithm, bytes: i64) -> SelectionRow {
     let row = on_hosts(3, row(collective, algorithm, MOST_THROUGH_ONE, bytes));
-    SelectionRow { through_one: true, ..row }
+    SelectionRow { hosts_share_cores: true, ..row }
 }
 
 /// The selection table.
@@ -490,7 +490,7 @@ impl Selection {
                         && size.bytes <= row.bytes
                         && (!row.group || size.pays())
                         && row.cores.is_none_or(|cores| cores == size.cores)
-                        && (!row.through_one || size.through_one)
+                        && (!row.hosts_share_cores || size.hosts_share_cores)
                 })
                 .expect("the last row of each collective fits everything")
                 .algorithm
@@ -544,7 +544,13 @@ fn names<T>(list: &[(&str, T)]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use towpath_base::ids::{ContextId, PeerIndex};
+    use towpath_topology::{HostNetwork, NetworkHost};
+
     use super::*;
+    use crate::Placement;
 
     #[test]
     fn the_table_answers_everything() {
@@ -656,8 +662,8 @@ mod tests {
     #[test]
     fn few_hosts_that_share_cores_exchange_short_data_through_one() {
         let selection = Selection::default();
-        let chosen = |collective, through_one, ranks, hosts, bytes| {
-            let size = Size { through_one, ..Size::of(ranks, bytes).on_hosts(hosts) };
+        let chosen = |collective, hosts_share_cores, ranks, hosts, bytes| {
+            let size = Size { hosts_share_cores, ..Size::of(ranks, bytes).on_hosts(hosts) };
             selection.choose(collective, size)
         };
         for (collective, through_one, longest) in [
@@ -676,6 +682,18 @@ mod tests {
             assert!(!is_through_one(true, 4, 2, 0));
         }
         assert_eq!(chosen(Collective::Scan, true, 8, 8, 1 << 10), Algorithm::Chain);
+        let rack = |host: usize| NetworkHost { groups: vec![host / 4], ..NetworkHost::default() };
+        let uplinks = vec![NetworkHost::default().link; 2];
+        let racks = HostNetwork { hosts: (0..8).map(rack).collect(), uplinks };
+        for (placement, shared) in
+            [(Placement::new(0..8), true), (Placement::new(0..8).on_network(&racks), false)]
+        {
+            let placement = Arc::new(placement.with_ranks_per_core(4).on_one_kernel(true));
+            let peers = (0..8).map(PeerIndex).collect();
+            let context = ContextId::new(1, 1);
+            let size = Size::of_team(&Team { context, rank: 0, peers, placement }, 0);
+            assert_eq!(size.hosts_share_cores, shared);
+        }
     }
 
     #[test]

@@ -225,6 +225,7 @@ impl Placement {
             let network = HostNetwork { hosts: facts, uplinks: self.network.uplinks.clone() };
             let number = grouped.hosts();
             let grouped = grouped.joined_by(network.of(0..number));
+            // Not on one kernel: messages through one rank would cross uplinks twice.
             Some(Arc::new(grouped.with_ranks_per_core(self.ranks_per_core)))
         };
         self.grouped.get_or_init(|| if self.has_levels() { None } else { build() }).as_ref()
@@ -405,6 +406,20 @@ mod tests {
         assert_eq!(own.placement.hosts(), 1);
         let alone = team(3, &[9, 4, 9, 7, 4, 9]).on_my_host();
         assert_eq!((alone.rank, peers(&alone)), (0, vec![13]));
+    }
+
+    #[test]
+    fn sub_teams_share_the_cores_that_their_team_shares() {
+        let placement = Placement::new([7, 8, 7, 9]);
+        let shares = |ranks_per_core, is_one_kernel| {
+            let placement = placement.clone().with_ranks_per_core(ranks_per_core);
+            let placement = Arc::new(placement.on_one_kernel(is_one_kernel));
+            let team = Team { placement, ..team(0, &[7, 8, 7, 9]) };
+            let parts = [team.of(&[0, 3]), team.leaders(), Some(team)];
+            parts.map(|part| part.expect("rank 0 is a member").placement.hosts_share_cores())
+        };
+        assert_eq!(shares(2, true), [true; 3]);
+        assert_eq!([shares(2, false), shares(1, true)], [[false; 3]; 2]);
     }
 
     #[test]
