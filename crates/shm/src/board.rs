@@ -61,9 +61,9 @@ const AREAS: usize = 8 << 20;
 /// Maximum bytes of a member's area with three or more members and the shortest walk: enough for
 /// many rounds.
 const AREA: usize = 256 << 10;
-/// How many of the longest messages of an operation fit into the areas of a board for it alone, if
-/// they are short: as many calls a member may be ahead of the others.
-const ROUNDS_OF_ONE: usize = 16;
+/// How many short messages fit into an area of a board for one operation: a member can run this
+/// many calls ahead of the others.
+const CALLS_AHEAD: usize = 16;
 
 /// The shape of a board, the same on all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +85,8 @@ impl BoardShape {
     }
 
     /// The shape for one operation of such a team, in which a member posts `longest` bytes at most.
-    fn of_one(members: usize, longest: usize) -> BoardShape {
-        let needed = longest.saturating_mul(ROUNDS_OF_ONE);
+    fn of_operation(members: usize, longest: usize) -> BoardShape {
+        let needed = longest.saturating_mul(CALLS_AHEAD);
         let most = needed.clamp(PAGE, Self::short_walk(members)).next_power_of_two();
         BoardShape::with_area(members, Self::even_area(members, most))
     }

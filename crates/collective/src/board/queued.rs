@@ -463,11 +463,11 @@ impl<O: QueueOwner> QueuedCall<O> {
         let operation = self.operation.as_ref().expect("the call is not under way");
         match std::mem::take(&mut queue.board) {
             BoardState::Unknown => {
-                let longest = match self.is_part {
+                let longest = || match self.is_part {
                     true => usize::MAX,
                     false => longest_message(operation, self.owner.team().size()),
                 };
-                let offer = self.owner.offer(engine, self.owns_queue.then_some(longest));
+                let offer = self.owner.offer(engine, self.owns_queue.then(longest));
                 self.ask(Subject::Offer, offer.word()).map(Some)
             }
             BoardState::Made(board) if board.must_ask_for_areas(operation) => {

@@ -30,22 +30,22 @@ impl Leaving {
 /// Boards that this process has made and left.
 pub(crate) type Left = Arc<Mutex<Vec<Leaving>>>;
 
-/// Bytes of the area that all boards of one operation together may take, so that others can have
-/// long walks.
-const AREA_OF_ONES: usize = BOARD_AREA / 4;
+/// Bytes of the area that the boards of single operations may take together, so that others can
+/// have long walks.
+const OPERATIONS_AREA: usize = BOARD_AREA / 4;
 
 /// The boards that this process has made for teams.
 #[derive(Debug)]
 pub(crate) struct Maker {
     arena: Arena,
     left: Left,
-    /// Offsets and lengths in bytes of the boards of one operation.
-    of_one: Vec<(usize, usize)>,
+    /// Offsets and lengths in bytes of the boards of single operations.
+    of_operations: Vec<(usize, usize)>,
 }
 
 impl Maker {
     pub(crate) fn new() -> Maker {
-        Maker { arena: Arena::new(BOARD_AREA), left: Left::default(), of_one: Vec::new() }
+        Maker { arena: Arena::new(BOARD_AREA), left: Left::default(), of_operations: Vec::new() }
     }
 
     /// Allocates a board for `members` members and populates its lines. With `longest` it serves
@@ -59,14 +59,14 @@ impl Maker {
         longest: Option<usize>,
     ) -> Option<usize> {
         self.sweep(segment);
-        let is_empty = self.arena.free_bytes() > BOARD_AREA / 2;
-        let walk = if is_empty { segment.walk() } else { Walk::SHORTEST };
+        let has_room = self.arena.free_bytes() > BOARD_AREA / 2;
+        let walk = if has_room { segment.walk() } else { Walk::SHORTEST };
         let shape = match longest {
-            Some(longest) => BoardShape::of_one(members, longest),
+            Some(longest) => BoardShape::of_operation(members, longest),
             None => BoardShape::new(members, walk),
         };
-        let of_one: usize = self.of_one.iter().map(|(_, bytes)| bytes).sum();
-        if longest.is_some() && of_one + shape.bytes() > AREA_OF_ONES {
+        let taken: usize = self.of_operations.iter().map(|(_, bytes)| bytes).sum();
+        if longest.is_some() && taken + shape.bytes() > OPERATIONS_AREA {
             return None;
         }
         let area = segment.layout().board_area(segment.own_rank());
@@ -81,7 +81,7 @@ impl Maker {
         unsafe { segment.at(offset).write_bytes(0, head) };
         debug_assert!(offset.is_multiple_of(PAGE));
         if longest.is_some() {
-            self.of_one.push((offset, shape.bytes()));
+            self.of_operations.push((offset, shape.bytes()));
         }
         Some(offset + shape.number())
     }
@@ -93,13 +93,13 @@ impl Maker {
 
     /// Reclaims the memory of boards that no member accesses any more.
     fn sweep(&mut self, segment: &Segment) {
-        let Maker { arena, left, of_one } = self;
+        let Maker { arena, left, of_operations } = self;
         let area = segment.layout().board_area(segment.own_rank());
         left.lock().unwrap().retain(|board| {
             let over = board.is_over(segment);
             if over {
                 arena.give(board.offset - area, board.shape.bytes());
-                of_one.retain(|(offset, _)| *offset != board.offset);
+                of_operations.retain(|(offset, _)| *offset != board.offset);
             }
             !over
         });
@@ -114,7 +114,7 @@ mod tests {
     use crate::board::Board;
 
     #[test]
-    fn boards_of_one_operation_share_a_quarter_of_the_area() {
+    fn boards_of_single_operations_share_a_quarter_of_the_area() {
         const MEMBERS: usize = 8;
         let file = memory::create_file("towpath-maker").unwrap();
         let segment = Segment::map(&file, MEMBERS, 0).expect("memory for a segment");
@@ -123,16 +123,16 @@ mod tests {
             maker.make(&segment, MEMBERS, None).expect("room for full boards");
         }
         let (long, short) = (Some(1 << 20), Some(0));
-        let [longest, shortest] =
-            [long, short].map(|longest| BoardShape::of_one(MEMBERS, longest.unwrap()).bytes());
+        let [longest, shortest] = [long, short]
+            .map(|longest| BoardShape::of_operation(MEMBERS, longest.unwrap()).bytes());
         let made = std::iter::from_fn(|| maker.make(&segment, MEMBERS, long)).count();
-        assert_eq!(made, AREA_OF_ONES / longest);
+        assert_eq!(made, OPERATIONS_AREA / longest);
         let made = std::iter::from_fn(|| maker.make(&segment, MEMBERS, short)).count();
-        assert_eq!(made, AREA_OF_ONES % longest / shortest);
+        assert_eq!(made, OPERATIONS_AREA % longest / shortest);
         assert!(maker.make(&segment, MEMBERS, None).is_some());
         // A board that all members have left makes room for one.
-        let offset = maker.of_one[0].0;
-        let location = offset + BoardShape::of_one(MEMBERS, 1 << 20).number();
+        let offset = maker.of_operations[0].0;
+        let location = offset + BoardShape::of_operation(MEMBERS, 1 << 20).number();
         let members: Box<[u32]> = (0..MEMBERS as u32).collect();
         for own in (0..MEMBERS).rev() {
             assert!(maker.make(&segment, MEMBERS, long).is_none());
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn areas_fit_the_messages_of_an_operation() {
-        let shape = |members, longest| BoardShape::of_one(members, longest);
+        let shape = |members, longest| BoardShape::of_operation(members, longest);
         assert_eq!((shape(8, 0).area, shape(8, 256).area), (PAGE, PAGE));
         assert_eq!((shape(8, 257).area, shape(8, 4096).area), (8192, 65_536));
         for members in [1, 2, 3, 8, 64, 1000, 5000] {
