@@ -16,6 +16,7 @@ mod singleton;
 pub(crate) mod store;
 
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use towpath_base::ids::JobId;
 
@@ -25,6 +26,9 @@ use crate::ticket::RankTicket;
 use crate::topology::JobTopology;
 
 pub use handover::{Reached, Trial, try_handover};
+
+/// How long to wait for the launcher to end the job after a rank has requested it.
+const LONGEST_END: Duration = Duration::from_secs(1);
 
 /// The job that this process belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,6 +172,11 @@ pub trait Launcher: Send {
     /// # Errors
     /// If the launcher is gone.
     fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error>;
+
+    /// Waits for the launcher to end this process after another rank has called
+    /// [`Launcher::abort`]. Returns at once if the launcher expects processes to exit by
+    /// themselves.
+    fn await_end(&self) {}
 
     /// Tells the launcher that this process has finalized MPI. No other request may follow.
     ///

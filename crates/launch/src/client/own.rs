@@ -8,7 +8,7 @@ use towpath_base::config;
 
 use super::pmi::{Dialect, PmiConnection};
 use super::store::Store;
-use super::{Job, Launcher, duplicate};
+use super::{Job, LONGEST_END, Launcher, duplicate};
 use crate::error::Error;
 use crate::hosts;
 use crate::key::JobKey;
@@ -18,9 +18,6 @@ use crate::topology::{self, JobTopology};
 
 /// Name of the launcher.
 pub(super) const NAME: &str = "Towpath's mpiexec";
-
-/// How long to wait for the end of the job after a rank has requested it.
-const LONGEST_END: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Key under which `mpiexec` stores the secret of the job, and whether the job has a topology.
 pub(crate) const KEY: &str = "towpath-key";

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::handover::{self, HandedOver};
 use super::store::Store;
-use super::{Job, Launcher, duplicate};
+use super::{Job, LONGEST_END, Launcher, duplicate};
 use crate::error::Error;
 use crate::key::JobKey;
 use crate::topology::{JobTopology, TopologyChoice};
@@ -69,6 +69,12 @@ impl<S: Store + Send> Launcher for Served<S> {
         eprintln!("{sentence}");
         wait_for_readers(std::io::stderr().as_fd());
         self.store.abort(code, None)
+    }
+
+    fn await_end(&self) {
+        // The `mpiexec` of Intel MPI sends its proxy the order to kill the ranks. If they have all
+        // exited by then, the proxy has too, and SIGPIPE kills `mpiexec`.
+        std::thread::sleep(LONGEST_END);
     }
 
     fn finalize(&mut self) -> Result<(), Error> {

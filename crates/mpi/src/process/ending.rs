@@ -93,5 +93,8 @@ pub(crate) fn leave_aborted_job() -> ! {
         process::exit_without_handlers(1);
     }
     set_phase(Phase::Ending);
+    if let Some(Ok(launcher)) = PROCESS.get().map(|process| process.launcher.try_lock()) {
+        launcher.await_end();
+    }
     std::process::exit(1)
 }
