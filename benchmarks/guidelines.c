@@ -205,13 +205,19 @@ static double measure(const struct side *side, int bytes, int count)
     }
 }
 
+/* Calls in which a library makes what it needs, for each root that has a request of its own. */
+static int first_calls(const struct side *side)
+{
+    int requests = requests_of(side->operation, side->team);
+    return side->form == PERSISTENT ? SLOW_COUNT * requests : SLOW_COUNT;
+}
+
 /* How many calls fill a batch. */
 static int count_of(const struct side *side, int bytes)
 {
     if (side->measure >= LEAST_SWITCHES)
         return 1;
-    /* The first calls make what a library makes when it is needed. */
-    time_of(side, bytes, SLOW_COUNT);
+    time_of(side, bytes, first_calls(side));
     double one = time_of(side, bytes, SLOW_COUNT);
     if (one > SLOW)
         return SLOW_COUNT;

@@ -63,7 +63,7 @@ const AREAS: usize = 8 << 20;
 const AREA: usize = 256 << 10;
 /// How many short messages fit into an area of a board for one operation: a member can run this
 /// many calls ahead of the others.
-const CALLS_AHEAD: usize = 16;
+const CALLS_AHEAD: usize = 32;
 
 /// The shape of a board, the same on all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

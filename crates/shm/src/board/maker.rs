@@ -32,7 +32,7 @@ pub(crate) type Left = Arc<Mutex<Vec<Leaving>>>;
 
 /// Bytes of the area that the boards of single operations may take together, so that others can
 /// have long walks.
-const OPERATIONS_AREA: usize = BOARD_AREA / 4;
+const OPERATIONS_AREA: usize = BOARD_AREA * 3 / 8;
 
 /// The boards that this process has made for teams.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ mod tests {
     use crate::board::Board;
 
     #[test]
-    fn boards_of_single_operations_share_a_quarter_of_the_area() {
+    fn boards_of_single_operations_share_a_part_of_the_area() {
         const MEMBERS: usize = 8;
         let file = memory::create_file("towpath-maker").unwrap();
         let segment = Segment::map(&file, MEMBERS, 0).expect("memory for a segment");
@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn areas_fit_the_messages_of_an_operation() {
         let shape = |members, longest| BoardShape::of_operation(members, longest);
-        assert_eq!((shape(8, 0).area, shape(8, 256).area), (PAGE, PAGE));
-        assert_eq!((shape(8, 257).area, shape(8, 4096).area), (8192, 65_536));
+        assert_eq!((shape(8, 0).area, shape(8, 128).area), (PAGE, PAGE));
+        assert_eq!((shape(8, 129).area, shape(8, 4096).area), (8192, 131_072));
         for members in [1, 2, 3, 8, 64, 1000, 5000] {
             let usual = BoardShape::new(members, Walk::SHORTEST);
             assert_eq!(shape(members, usize::MAX), usual);
