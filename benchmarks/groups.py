@@ -114,6 +114,16 @@ def crowded(ranks):
     return found
 
 
+def gathers():
+    """From more and more ranks than cores, to one root, to one after another, and each after a barrier."""
+    found = []
+    for ranks in (8, 16, 48, 64, 128, 256):
+        modes = ["fixed", "back", *(["fixed-sync"] if ranks in (48, 256) else [])]
+        found += [Group(f"gather-{ranks}-{mode}", "collective", [mode, 0.05, "gather", 8, 4096, 65536], ranks, limit=120, seconds=1)
+                  for mode in modes]
+    return [*found, Group("short-256", "collective", ["back", 0.05, "barrier,bcast,allreduce", 8], 256, limit=120, seconds=1)]
+
+
 def whole_jobs(crowd):
     """What a job costs that does nothing, what it costs while it waits, and packing in one process."""
     found = [Group(f"start-{ranks}", "start", [], ranks, limit=120, rounds=3 if ranks > crowd else 99, seconds=0) for ranks in (2, 8, crowd, 256)]
@@ -131,7 +141,7 @@ def first_messages():
 
 def groups(crowd):
     """Everything. What is too long for one speed of the machine has few rounds."""
-    long = crowded(crowd) + whole_jobs(crowd)
+    long = crowded(crowd) + gathers() + whole_jobs(crowd)
     for group in long:
         group.phased = False
         group.rounds = min(group.rounds, 3 if group.ranks >= crowd else 5)

@@ -86,15 +86,17 @@ class Network:
     seconds: int = 70  # longest run
 
 
-def cluster(name, hosts, ranks, pinned=False, cyclic=False):
-    """Collectives of many ranks, each after a barrier."""
-    names = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"]
-    names += ["alltoall", "reduce-scatter", "scan", "iallreduce", "ialltoall"]
-    return Network(
-        f"cluster-{name}", f"--hosts {hosts}",
-        ["sync", "0.06", ",".join(names), "8", "1024", "32768"],
-        "^(towpath|before|mpich|openmpi|intel)$",
-        ranks=ranks, hosts=hosts, pinned=pinned, cyclic=cyclic, collectives=True)
+def clusters(name, hosts, ranks, pinned=False, cyclic=False):
+    """Collectives of many ranks, each after a barrier, by links without a limit and of 10 Gbit/s."""
+    names = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "reduce-scatter", "scan", "iallreduce"]
+    to_all = ["allgather", "alltoall", "ialltoall"]
+    who = f"^(towpath|before|mpich|openmpi|openmpi-without-han|intel{'|towpath-tcp|towpath-clic' if pinned else ''})$"
+    for rate, options in ("", ""), ("-10gbit", " --rate 10gbit"):
+        for long, some, sizes in ("", names + to_all, [8, 1024, 32768]), ("-1mib", names[1:], [1 << 20]):
+            yield Network(
+                f"cluster-{name}{long}{rate}", f"--hosts {hosts}{options}",
+                ["sync", "0.06", ",".join(some), *map(str, sizes), "until=2"], who,
+                ranks=ranks, hosts=hosts, pinned=pinned, cyclic=cyclic, collectives=True, seconds=120)
 
 
 def slow_root(name, options, ranks=64,
@@ -118,10 +120,10 @@ NETWORKS = [
     Network("lossy", "--rate 1gbit --kernel-loss 1", ["bandwidth:1048576"], "towpath-clic"),
     Network("eight", "--hosts 8 --mtu 9000", TO_ALL, "towpath-", ranks=8, hosts=8),
     # A rank of Intel MPI takes 120 MB: 256 of them are more than the machine has, and what the system ends then may be anything.
-    cluster("8x1", 8, 8),
-    cluster("8x1-pinned", 8, 8, pinned=True),
-    cluster("8x8", 8, 64),
-    cluster("6x8-cyclic", 6, 48, cyclic=True),
+    *clusters("8x1", 8, 8),
+    *clusters("8x1-pinned", 8, 8, pinned=True),
+    *clusters("8x8", 8, 64),
+    *clusters("6x8-cyclic", 6, 48, cyclic=True),
     slow_root("slow-link", f"--slow {SLOW_LINK}"),
     slow_root("weak-root", f"--weak {WEAK_ROOT}"),
     slow_root("weak-root-slow-link", f"--slow {SLOW_LINK} --weak {WEAK_ROOT}"),
@@ -131,11 +133,12 @@ NETWORKS = [
 ]
 
 
-# The settings for crowded processors that users rarely know: MPICH is measured with its own
-# elsewhere, Intel MPI without.
+# Settings that users rarely know. Two are for crowded processors: MPICH is measured with its own
+# elsewhere, Intel MPI without. HAN is the hierarchical collectives of Open MPI.
 UNUSUAL = {
     "mpich": ("unthrottled", {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "0"}),
     "intel": ("yields", {"I_MPI_THREAD_YIELD": "2"}),
+    "openmpi": ("without-han", {"OMPI_MCA_coll": "^han"}),
 }
 
 
