@@ -104,6 +104,15 @@ impl Values {
         let Buffer { pointer, count, element } = self.buffer(count);
         Blocks::Equal { pointer, count, element }
     }
+
+    /// Consecutive blocks with these counts.
+    fn varying(&mut self, counts: [usize; RANKS]) -> Blocks {
+        let Buffer { pointer, element, .. } = self.buffer(0);
+        let first = |rank| counts[..rank].iter().sum::<usize>() as i64;
+        let displacements = (0..RANKS).map(first).collect();
+        let counts = counts.iter().map(|&count| count as i64).collect();
+        Blocks::Varying { pointer, counts, displacements, element }
+    }
 }
 
 /// Value `index` of the block that rank `from` has for rank `to`.
@@ -158,6 +167,18 @@ fn each_collective(
     let arguments = Allgather { send: Some(mine.buffer(count)), receive: into.blocks(count) };
     call(Operation::Allgather(arguments));
     assert!(into.get().into_iter().eq(all(0)), "allgather to {own}");
+
+    // Rank 0 has none, the last one needs more rounds than the others.
+    let counts: [usize; RANKS] = std::array::from_fn(|rank| count * rank);
+    let mut mine = Values::new(send, block(own, 0, counts[own]));
+    let mut into = Values::blank(receive, counts.iter().sum());
+    let arguments =
+        Allgather { send: Some(mine.buffer(counts[own])), receive: into.varying(counts) };
+    call(Operation::Allgather(arguments));
+    let expected = (0..RANKS).flat_map(|from| block(from, 0, counts[from]));
+    assert!(into.get().into_iter().eq(expected), "allgather of unequal blocks to {own}");
+
+    call(Operation::Bcast { root, data: Values::blank(receive, 0).buffer(0) });
 
     let mut from = Values::new(send, (0..RANKS).flat_map(|to| block(own, to, count)));
     let mut into = Values::blank(receive, count * RANKS);

@@ -34,7 +34,7 @@ pub fn allgather(call: &Call, arguments: &Allgather) -> Result<Plan, PlanError> 
 pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) {
     let size = builder.size();
     let receive = &arguments.receive;
-    let total = (0..size).fold(0i64, |sum, rank| sum.saturating_add(receive.bytes(rank)));
+    let total = receive.total_bytes(size);
     let collective = match receive {
         Blocks::Equal { .. } => Collective::Allgather,
         _ => Collective::Allgatherv,

@@ -246,6 +246,20 @@ impl Blocks {
             }
         }
     }
+
+    /// Bytes of data in the first `number` blocks together.
+    pub fn total_bytes(&self, number: usize) -> i64 {
+        match self {
+            Blocks::Equal { .. } => self.bytes(0).saturating_mul(number as i64),
+            _ => (0..number).fold(0, |sum: i64, index| sum.saturating_add(self.bytes(index))),
+        }
+    }
+
+    /// Bytes of data in the longest of the first `number` blocks.
+    pub fn longest_bytes(&self, number: usize) -> i64 {
+        let compared = if self.is_equal() { number.min(1) } else { number };
+        (0..compared).map(|index| self.bytes(index)).max().unwrap_or(0)
+    }
 }
 
 /// The data that one step moves.

@@ -3,7 +3,7 @@
 
 use crate::allgather::{self, Allgather};
 use crate::alltoall::{self, Alltoall};
-use crate::buffers::{Buffer, Piece};
+use crate::buffers::{Blocks, Buffer, Piece};
 use crate::gather::{self, Gather};
 use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
@@ -99,6 +99,23 @@ impl Operation {
                 operand.bytes()
             }
             _ => 0,
+        }
+    }
+
+    /// True if no rank has data for another one or waits for others. All ranks get the same answer.
+    pub fn is_empty(&self) -> bool {
+        let is_empty = |blocks: &Blocks| blocks.is_equal() && blocks.bytes(0) == 0;
+        match self {
+            Operation::Bcast { data, .. } => data.bytes() == 0,
+            Operation::Gather(arguments) => arguments.bytes() == 0,
+            Operation::Scatter(arguments) => arguments.bytes() == 0,
+            Operation::Allgather(arguments) => is_empty(&arguments.receive),
+            Operation::Alltoall(arguments) => is_empty(&arguments.receive),
+            Operation::Reduce { operand, .. }
+            | Operation::Allreduce { operand, .. }
+            | Operation::ReduceScatter { operand, .. }
+            | Operation::Scan { operand, .. } => operand.bytes() == 0,
+            Operation::Barrier | Operation::Gatherv(_) | Operation::Scatterv(_) => false,
         }
     }
 

@@ -322,6 +322,8 @@ pub const TABLE: &[SelectionRow] = &[
     power_of_two(row(Collective::Allgather, Algorithm::RecursiveDoubling, ALL, 512 << 10)),
     row(Collective::Allgather, Algorithm::Bruck, ALL, 64 << 10),
     row(Collective::Allgather, Algorithm::Ring, ALL, ANY),
+    board(Collective::Allgatherv, Subscription::Full, ALL, 256 << 10),
+    board(Collective::Allgatherv, Subscription::Over, ALL, 8 << 20),
     hierarchical(Collective::Allgatherv, ANY),
     row(Collective::Allgatherv, Algorithm::Bruck, ALL, 64 << 10),
     row(Collective::Allgatherv, Algorithm::Ring, ALL, ANY),

@@ -86,9 +86,11 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
             let bytes = arguments.bytes();
             (Collective::Scatter, bytes, bytes.saturating_mul(ranks))
         }
-        Operation::Allgather(arguments) if arguments.receive.is_equal() => {
-            let bytes = arguments.receive.bytes(0);
-            (Collective::Allgather, bytes.saturating_mul(ranks), bytes)
+        Operation::Allgather(arguments) => {
+            let receive = &arguments.receive;
+            let is_equal = receive.is_equal();
+            let collective = if is_equal { Collective::Allgather } else { Collective::Allgatherv };
+            (collective, receive.total_bytes(size), receive.longest_bytes(size))
         }
         Operation::Alltoall(arguments) if arguments.receive.is_equal() => {
             let bytes = arguments.receive.bytes(0);

@@ -73,7 +73,7 @@ pub fn phases(call: &Call, operation: &Operation) -> Result<Option<HostPhases>, 
             movement::scatter(call, arguments)
         }
         Operation::Allgather(arguments) if arguments.receive.is_equal() => {
-            let total = arguments.receive.bytes(0).saturating_mul(team.size() as i64);
+            let total = arguments.receive.total_bytes(team.size());
             if total > LARGEST_ALLGATHER || !moves(Collective::Allgather, total) {
                 return Ok(None);
             }

@@ -44,6 +44,12 @@ pub(in super::super) async unsafe fn perform<'a>(
     // not overlap, and are not accessed by others (this function's contract).
     let ended = unsafe {
         match operation {
+            _ if operation.is_empty() => {
+                let mark = CallSignature::of(operation).mark();
+                session.board.begin(NumberedCall { mark, ..call });
+                session.board.finish();
+                Ok(())
+            }
             Operation::Barrier => session.named(call, numbers::BARRIER, None).barrier().await,
             Operation::Bcast { root, data } => {
                 session.named(call, numbers::BCAST, Some(*root)).bcast(*root, data).await

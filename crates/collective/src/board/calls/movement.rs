@@ -14,10 +14,20 @@ use crate::memory;
 /// The number of rounds for `bytes` bytes, and the bytes of each. Zero bytes still make one round,
 /// so that a rank that expects none stays in step with ranks that expect some.
 fn rounds(bytes: i64, chunk: usize) -> (usize, impl Iterator<Item = usize>) {
-    let bytes = bytes.max(0) as usize;
+    rounds_of_longest(bytes, bytes, chunk)
+}
+
+/// The number of rounds in which the longest message has `longest` bytes, and the bytes that each
+/// takes of a message of `bytes` bytes.
+fn rounds_of_longest(
+    longest: i64,
+    bytes: i64,
+    chunk: usize,
+) -> (usize, impl Iterator<Item = usize>) {
+    let [longest, bytes] = [longest, bytes].map(|bytes| bytes.max(0) as usize);
     // Avoid the division in the frequent short calls.
-    let number = if bytes <= chunk { 1 } else { bytes.div_ceil(chunk) };
-    (number, (0..number).map(move |round| chunk.min(bytes - round * chunk)))
+    let number = if longest <= chunk { 1 } else { longest.div_ceil(chunk) };
+    (number, (0..number).map(move |round| chunk.min(bytes.saturating_sub(round * chunk))))
 }
 
 #[both_forms]
@@ -155,7 +165,8 @@ impl BoardCall<'_> {
     pub(super) async unsafe fn allgather(&mut self, arguments: &Allgather) -> Result<(), Stopped> {
         let (own, size) = (self.board.own(), self.board.size());
         let receive = &arguments.receive;
-        let (number, lengths) = rounds(receive.bytes(0), self.chunk_of_all());
+        let longest = receive.longest_bytes(size);
+        let (number, lengths) = rounds_of_longest(longest, receive.bytes(own), self.chunk_of_all());
         let mine = arguments.send.as_ref().map_or_else(|| receive.piece(own), Buffer::piece);
         // SAFETY: the buffer is valid and unchanged until the call returns (contract of `execute`).
         let mut source = unsafe { memory::source(&mine) };
