@@ -92,18 +92,18 @@ pub struct JobResources {
     /// Rates of the hosts' links in bytes per second, by number of the host; none if one is
     /// unknown.
     pub rates: Vec<u64>,
-    /// True if all hosts are on one kernel: containers of one machine, which share its cores.
-    pub is_one_kernel: bool,
+    /// True if all hosts are containers of one machine with equal quotas, which share its cores.
+    pub shares_evenly: bool,
 }
 
 impl JobResources {
     /// Those of all hosts in order, each with the number of its ranks.
     pub fn of<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone) -> JobResources {
         let rates: Option<Vec<u64>> = hosts.clone().map(|(host, _)| host.rate).collect();
-        let mut kernels = hosts.clone().map(|(host, _)| &host.kernel);
-        let first = kernels.next();
-        let is_one_kernel = kernels.all(|kernel| Some(kernel) == first);
-        JobResources { sharers: sharers(hosts), rates: rates.unwrap_or_default(), is_one_kernel }
+        let mut shares = hosts.clone().map(|(host, _)| (&host.kernel, host.quota));
+        let first = shares.next();
+        let shares_evenly = shares.all(|share| Some(share) == first);
+        JobResources { sharers: sharers(hosts), rates: rates.unwrap_or_default(), shares_evenly }
     }
 
     /// The greatest number of ranks that share a core of some kernel.
@@ -186,12 +186,15 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_on_one_kernel_or_on_several() {
-        let is_one = |kernels: &[&str]| {
-            let hosts: Vec<_> = kernels.iter().map(|kernel| host(kernel, &[0], None)).collect();
-            JobResources::of(hosts.iter().map(|host| (host, 1))).is_one_kernel
+    fn hosts_share_evenly_on_one_kernel_with_equal_quotas() {
+        let share = |hosts: &[(&str, Option<usize>)]| {
+            let hosts = hosts.iter().map(|&(kernel, quota)| host(kernel, &[0], quota));
+            let hosts: Vec<_> = hosts.collect();
+            JobResources::of(hosts.iter().map(|host| (host, 1))).shares_evenly
         };
-        assert!(is_one(&["a", "a", "a"]) && !is_one(&["a", "a", "b"]));
+        assert!(share(&[("a", None); 3]) && share(&[("a", Some(2)); 3]));
+        assert!(!share(&[("a", None), ("a", None), ("b", None)]));
+        assert!(!share(&[("a", Some(1)), ("a", None), ("a", None)]));
     }
 
     #[test]

@@ -81,8 +81,8 @@ impl Jobs {
 
     /// True if all hosts of this process's job are containers of one machine, the same in all its
     /// processes.
-    pub fn is_one_kernel(&self) -> bool {
-        self.resources.is_one_kernel
+    pub fn shares_evenly(&self) -> bool {
+        self.resources.shares_evenly
     }
 
     /// Rate of the link of a host of this process's job in bytes per second, the same in all its

@@ -237,6 +237,12 @@ const fn hierarchical(collective: Collective, bytes: i64) -> SelectionRow {
     SelectionRow { levels: true, ..row(collective, Algorithm::Hierarchical, ALL, bytes) }
 }
 
+/// From each rank of hosts that share cores straight to the root, or back.
+const fn straight_on_shared_cores(collective: Collective) -> SelectionRow {
+    let row = row(collective, Algorithm::Linear, ALL, ANY);
+    SelectionRow { levels: true, hosts_share_cores: true, ..row }
+}
+
 const fn on_cores(subscription: Subscription, row: SelectionRow) -> SelectionRow {
     SelectionRow { cores: Some(subscription), ..row }
 }
@@ -293,14 +299,17 @@ pub const TABLE: &[SelectionRow] = &[
     board(Collective::Gather, Subscription::Over, ALL, 512 << 10),
     // A leader that must wait for a core delays the blocks of its host. Milliseconds of processor
     // time of all ranks for a call among 8 hosts of 8 ranks on two cores, hierarchical / linear
-    // (benchmarks/collective.c processors, three rounds, 2026-11-26, gather 2026-11-27; a root with
-    // a fifth of a core gathers 64 KiB in 6.9/12.8 ms):
+    // (benchmarks/collective.c processors, three rounds, 2026-11-26, gather 2026-11-27):
     //
     // | | 4 KiB | 8 KiB | 16 KiB | 32 KiB | 64 KiB |
     // |---|---|---|---|---|---|
-    // | gather | | | 1.0/1.6 | 1.9/2.7 | 4.9/4.6 |
+    // | gather | | 0.68/1.10 | 1.37/1.53 | 2.25/2.31 | 4.9/4.6 |
+    // | gather with changing roots, time | | 0.74/1.03 | 1.08/0.95 | 1.65/1.05 | |
+    // | gather to a host with a fifth of a core, time | | | | | 6.9/12.8 |
     // | scatter | | 1.7/2.2 | 2.5/2.4 | 3.2/2.9 | 9.3/4.9 |
     // | alltoall | 29/103 | 70/104 | 130/119 | 231/170 | |
+    hierarchical(Collective::Gather, 8 << 10),
+    straight_on_shared_cores(Collective::Gather),
     hierarchical(Collective::Gather, 64 << 10),
     through_one(Collective::Gather, Algorithm::Linear, ANY),
     row(Collective::Gather, Algorithm::Binomial, ALL, 1 << 10),
@@ -645,19 +654,21 @@ mod tests {
     #[test]
     fn leaders_collect_blocks_as_long_as_that_pays_where_ranks_share_cores() {
         let selection = Selection::default();
-        let longest = |collective, cores| {
-            let size = |bytes| Size { levels: true, cores, ..Size::of(64, bytes).on_hosts(8) };
+        let longest = |collective, cores, hosts_share_cores| {
+            let size = Size { levels: true, cores, hosts_share_cores, ..Size::of(64, 0) };
+            let size = |bytes| Size { bytes, ..size.on_hosts(8) };
             let is_hierarchical =
                 |bytes: &i64| selection.choose(collective, size(*bytes)) == Algorithm::Hierarchical;
             (0..20).map(|log| 1 << log).take_while(is_hierarchical).last()
         };
-        for (collective, own, shared) in [
-            (Collective::Gather, 64 << 10, 64 << 10),
-            (Collective::Scatter, 64 << 10, 16 << 10),
-            (Collective::Alltoall, 4 << 10, 8 << 10),
+        for (collective, own, shared, across_hosts) in [
+            (Collective::Gather, 64 << 10, 64 << 10, 8 << 10),
+            (Collective::Scatter, 64 << 10, 16 << 10, 16 << 10),
+            (Collective::Alltoall, 4 << 10, 8 << 10, 8 << 10),
         ] {
-            assert_eq!(longest(collective, Subscription::Full), Some(own));
-            assert_eq!(longest(collective, Subscription::Over), Some(shared));
+            assert_eq!(longest(collective, Subscription::Full, false), Some(own));
+            assert_eq!(longest(collective, Subscription::Over, false), Some(shared));
+            assert_eq!(longest(collective, Subscription::Over, true), Some(across_hosts));
         }
     }
 
@@ -690,7 +701,7 @@ mod tests {
         for (placement, shared) in
             [(Placement::new(0..8), true), (Placement::new(0..8).on_network(&racks), false)]
         {
-            let placement = Arc::new(placement.with_ranks_per_core(4).on_one_kernel(true));
+            let placement = Arc::new(placement.with_ranks_per_core(4).sharing_evenly(true));
             let peers = (0..8).map(PeerIndex).collect();
             let context = ContextId::new(1, 1);
             let size = Size::of_team(&Team { context, rank: 0, peers, placement }, 0);

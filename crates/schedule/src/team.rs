@@ -26,7 +26,7 @@ pub struct Placement {
     /// Which hosts are leaves. Never all of them.
     leaves: Arc<[bool]>,
     ranks_per_core: usize,
-    is_one_kernel: bool,
+    shares_evenly: bool,
     /// The leaders alone.
     among_leaders: OnceLock<Arc<Placement>>,
     /// Where each rank has a host, the innermost groups in the place of hosts.
@@ -47,7 +47,7 @@ impl Placement {
             network: Arc::default(),
             leaves: Arc::default(),
             ranks_per_core: 1,
-            is_one_kernel: false,
+            shares_evenly: false,
             among_leaders: OnceLock::new(),
             grouped: OnceLock::new(),
             costs: PlacementCosts::default(),
@@ -107,14 +107,14 @@ impl Placement {
         Placement { ranks_per_core: number.max(1), ..self }
     }
 
-    /// The same, and whether all hosts are containers of one machine.
-    pub fn on_one_kernel(self, is_one_kernel: bool) -> Placement {
-        Placement { is_one_kernel, ..self }
+    /// The same, and whether all hosts are containers of one machine with equal shares of its cores.
+    pub fn sharing_evenly(self, shares_evenly: bool) -> Placement {
+        Placement { shares_evenly, ..self }
     }
 
     /// True if ranks share cores with ranks of other hosts.
     pub(crate) fn hosts_share_cores(&self) -> bool {
-        self.is_one_kernel && self.ranks_per_core > 1
+        self.shares_evenly && self.ranks_per_core > 1
     }
 
     /// How many ranks share a core, on the hosts where most do.
@@ -360,8 +360,8 @@ impl Team {
             let network = whole.network.of(among);
             placement = placement.joined_by(network);
         }
-        (placement.ranks_per_core, placement.is_one_kernel) =
-            (whole.ranks_per_core, whole.is_one_kernel);
+        (placement.ranks_per_core, placement.shares_evenly) =
+            (whole.ranks_per_core, whole.shares_evenly);
         Some(Team { rank, peers, placement: Arc::new(placement), context: self.context })
     }
 }
@@ -411,9 +411,9 @@ mod tests {
     #[test]
     fn sub_teams_share_the_cores_that_their_team_shares() {
         let placement = Placement::new([7, 8, 7, 9]);
-        let shares = |ranks_per_core, is_one_kernel| {
+        let shares = |ranks_per_core, shares_evenly| {
             let placement = placement.clone().with_ranks_per_core(ranks_per_core);
-            let placement = Arc::new(placement.on_one_kernel(is_one_kernel));
+            let placement = Arc::new(placement.sharing_evenly(shares_evenly));
             let team = Team { placement, ..team(0, &[7, 8, 7, 9]) };
             let parts = [team.of(&[0, 3]), team.leaders(), Some(team)];
             parts.map(|part| part.expect("rank 0 is a member").placement.hosts_share_cores())

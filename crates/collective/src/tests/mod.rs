@@ -147,7 +147,7 @@ impl Setting {
 
     fn team(&self, rank: usize, size: usize) -> Team {
         let placement = Placement::new((0..size).map(|rank| self.mapping.host(rank)));
-        let mut placement = placement.with_ranks_per_core(size % 3).on_one_kernel(true);
+        let mut placement = placement.with_ranks_per_core(size % 3).sharing_evenly(true);
         if matches!(self.mapping, Mapping::Slow | Mapping::SlowApart) {
             placement = placement.with_rates(|host| if host % 4 == 0 { 1 } else { 10 });
         }

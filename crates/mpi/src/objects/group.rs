@@ -58,8 +58,8 @@ impl Group {
             return placement;
         }
         let placement = if placement.hosts() > 1 { placement.on_network(&network()) } else { placement };
-        let (ranks_per_core, is_one_kernel) = process::core_sharing();
-        placement.with_ranks_per_core(ranks_per_core).on_one_kernel(is_one_kernel)
+        let (ranks_per_core, shares_evenly) = process::core_sharing();
+        placement.with_ranks_per_core(ranks_per_core).sharing_evenly(shares_evenly)
     }
 
     /// The same with these rates of the links of the job's hosts.

@@ -49,7 +49,7 @@ pub(crate) fn host_network() -> HostNetwork {
 /// How many ranks of this process's job share a core, and whether those of all its hosts share the
 /// cores of one machine: the same in all its processes.
 pub(crate) fn core_sharing() -> (usize, bool) {
-    jobs().map_or((1, false), |jobs| (jobs.ranks_per_core(), jobs.is_one_kernel()))
+    jobs().map_or((1, false), |jobs| (jobs.ranks_per_core(), jobs.shares_evenly()))
 }
 
 /// Number of the host on which this process runs: the same in all of `members` that run there.
