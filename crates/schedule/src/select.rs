@@ -343,6 +343,12 @@ pub const TABLE: &[SelectionRow] = &[
     through_one(Collective::Alltoall, Algorithm::GatherScatter, LONGEST_THROUGH_ONE / 8),
     row(Collective::Alltoall, Algorithm::Linear, 4, 32 << 10),
     row(Collective::Alltoall, Algorithm::Bruck, ALL, 256),
+    row(Collective::Alltoall, Algorithm::Linear, ALL, 16 << 10),
+    // All ranks of a host send through one link: all messages at once overflow queues, and lost
+    // segments wait for TCP's timer. 32 KiB among 8 hosts of 8 ranks take 190 ms by links of
+    // 10 Gbit/s, 90 ms pairwise; 84 and 91 ms by links without a limit (benchmarks/collective.c
+    // sync, three rounds, 2026-11-27).
+    SelectionRow { levels: true, ..row(Collective::Alltoall, Algorithm::Pairwise, ALL, ANY) },
     row(Collective::Alltoall, Algorithm::Linear, ALL, 32 << 10),
     row(Collective::Alltoall, Algorithm::Pairwise, ALL, ANY),
     // Most programs send to few ranks, and a rank sends nothing there where a length is 0: the
@@ -670,6 +676,17 @@ mod tests {
             assert_eq!(longest(collective, Subscription::Over, false), Some(shared));
             assert_eq!(longest(collective, Subscription::Over, true), Some(across_hosts));
         }
+    }
+
+    #[test]
+    fn ranks_of_a_host_send_few_long_blocks_at_a_time() {
+        let chosen = |levels, bytes| {
+            let size = Size { levels, ..Size::of(64, bytes).on_hosts(8) };
+            Selection::default().choose(Collective::Alltoall, size)
+        };
+        assert_eq!(chosen(true, 16 << 10), Algorithm::Linear);
+        assert_eq!(chosen(true, 17 << 10), Algorithm::Pairwise);
+        assert_eq!(chosen(false, 32 << 10), Algorithm::Linear);
     }
 
     #[test]
