@@ -107,7 +107,7 @@ impl Placement {
         Placement { ranks_per_core: number.max(1), ..self }
     }
 
-    /// The same, and whether all hosts are containers of one machine with equal shares of its cores.
+    /// The same, and whether all hosts are containers that share the cores of a machine evenly.
     pub fn sharing_evenly(self, shares_evenly: bool) -> Placement {
         Placement { shares_evenly, ..self }
     }
