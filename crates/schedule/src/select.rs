@@ -337,7 +337,7 @@ pub const TABLE: &[SelectionRow] = &[
     row(Collective::Allgatherv, Algorithm::Bruck, ALL, 64 << 10),
     row(Collective::Allgatherv, Algorithm::Ring, ALL, ANY),
     board(Collective::Alltoall, Subscription::Full, ALL, 64 << 10),
-    board(Collective::Alltoall, Subscription::Over, ALL, 256 << 10),
+    board(Collective::Alltoall, Subscription::Over, ALL, 128 << 10),
     hierarchical(Collective::Alltoall, 4 << 10),
     on_cores(Subscription::Over, hierarchical(Collective::Alltoall, 8 << 10)),
     through_one(Collective::Alltoall, Algorithm::GatherScatter, LONGEST_THROUGH_ONE / 8),
