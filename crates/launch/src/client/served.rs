@@ -72,9 +72,9 @@ impl<S: Store + Send> Launcher for Served<S> {
     }
 
     fn await_end(&self) {
-        // The `mpiexec` of Intel MPI sends its proxy the order to kill the ranks. If they have all
-        // exited by then, the proxy has too, and SIGPIPE kills `mpiexec`.
-        std::thread::sleep(LONGEST_END);
+        if self.store.ends_ranks() {
+            std::thread::sleep(LONGEST_END);
+        }
     }
 
     fn finalize(&mut self) -> Result<(), Error> {

@@ -29,6 +29,10 @@ pub(super) trait Store {
     fn fence_serving(&mut self, listener: &OwnedFd, serve: &mut dyn FnMut()) -> Result<(), Error>;
     /// Requests the end of the job. The launcher may kill this process before the call returns.
     fn abort(&mut self, code: i32, sentence: Option<&str>) -> Result<(), Error>;
+    /// True if the launcher ends the ranks of an aborted job itself and must find them alive then.
+    fn ends_ranks(&self) -> bool {
+        false
+    }
     /// Disconnects from the launcher.
     fn finalize(&mut self) -> Result<(), Error>;
 

@@ -66,12 +66,13 @@ pub(crate) fn end_job(code: i32, sentence: &str) -> ! {
 fn tell_job(process: &Process, code: i32, sentence: &str) {
     process.segment.own_control().set_state(RankState::Aborted);
     let said = format!("rank {} of {}: {sentence}", process.job.rank, process.job.size);
-    if let Ok(mut launcher) = process.launcher.try_lock()
-        && let Err(error) = launcher.abort(code, &said)
-    {
-        say(&format!("{said} ({error})"));
-    }
+    let Ok(mut launcher) = process.launcher.try_lock() else { return process.segment.abort() };
+    let told = launcher.abort(code, &said);
     process.segment.abort();
+    match told {
+        Ok(()) => launcher.await_end(),
+        Err(error) => say(&format!("{said} ({error})")),
+    }
 }
 
 /// Reports a failed start to the launcher; prints the message itself if there is none.

@@ -289,6 +289,13 @@ impl Store for PmiConnection {
         self.send(&self.dialect.abort(code, sentence))
     }
 
+    /// Hydra speaks PMI-1. Its `mpiexec` sends a proxy the order to kill the ranks. If they have
+    /// all exited by then, the proxy has too, and SIGPIPE kills the `mpiexec` of Intel MPI. Slurm
+    /// speaks PMI-2, and returns the code of a rank that it kills instead of that of the abort.
+    fn ends_ranks(&self) -> bool {
+        matches!(self.dialect, Dialect::One)
+    }
+
     fn finalize(&mut self) -> Result<(), Error> {
         let (request, answer) = self.dialect.finalize();
         self.exchange(&request, answer).map(|_| ())
