@@ -92,7 +92,7 @@ pub struct JobResources {
     /// Rates of the hosts' links in bytes per second, by number of the host; none if one is
     /// unknown.
     pub rates: Vec<u64>,
-    /// True if all hosts are containers of one machine with equal quotas, which share its cores.
+    /// True if all hosts are containers of one machine that may use as many of its cores each.
     pub shares_evenly: bool,
 }
 
@@ -100,7 +100,8 @@ impl JobResources {
     /// Those of all hosts in order, each with the number of its ranks.
     pub fn of<'a>(hosts: impl Iterator<Item = (&'a HostResources, usize)> + Clone) -> JobResources {
         let rates: Option<Vec<u64>> = hosts.clone().map(|(host, _)| host.rate).collect();
-        let mut shares = hosts.clone().map(|(host, _)| (&host.kernel, host.quota));
+        let share = |host: &'a HostResources| (&host.kernel, cores::count(&host.mask), host.quota);
+        let mut shares = hosts.clone().map(|(host, _)| share(host));
         let first = shares.next();
         let shares_evenly = shares.all(|share| Some(share) == first);
         JobResources { sharers: sharers(hosts), rates: rates.unwrap_or_default(), shares_evenly }
@@ -195,6 +196,11 @@ mod tests {
         assert!(share(&[("a", None); 3]) && share(&[("a", Some(2)); 3]));
         assert!(!share(&[("a", None), ("a", None), ("b", None)]));
         assert!(!share(&[("a", Some(1)), ("a", None), ("a", None)]));
+        let hosts = [host("a", &[0], None), host("a", &[1], None), host("a", &[2, 3], None)];
+        let evenly = |hosts: &[HostResources]| {
+            JobResources::of(hosts.iter().map(|host| (host, 1))).shares_evenly
+        };
+        assert!(evenly(&hosts[..2]) && !evenly(&hosts));
     }
 
     #[test]

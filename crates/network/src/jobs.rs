@@ -79,8 +79,8 @@ impl Jobs {
         self.resources.ranks_per_core()
     }
 
-    /// True if all hosts of this process's job are containers of one machine, the same in all its
-    /// processes.
+    /// True if all hosts of this process's job are containers of one machine with equal shares of
+    /// its cores, the same in all its processes.
     pub fn shares_evenly(&self) -> bool {
         self.resources.shares_evenly
     }

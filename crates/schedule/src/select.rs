@@ -185,7 +185,7 @@ pub struct SelectionRow {
     pub levels: bool,
     /// Chosen only with this subscription of the cores of all hosts.
     pub cores: Option<Subscription>,
-    /// Chosen only where the hosts share the cores of one machine, and form no groups.
+    /// Chosen only where the hosts share the cores of one machine evenly, and form no groups.
     pub hosts_share_cores: bool,
     /// Chosen up to this many ranks; 0 if it is chosen only where the user forces it.
     pub ranks: usize,
@@ -237,7 +237,7 @@ const fn hierarchical(collective: Collective, bytes: i64) -> SelectionRow {
     SelectionRow { levels: true, ..row(collective, Algorithm::Hierarchical, ALL, bytes) }
 }
 
-/// From each rank of hosts that share cores straight to the root, or back.
+/// From each rank of hosts that share cores straight to the root.
 const fn straight_on_shared_cores(collective: Collective) -> SelectionRow {
     let row = row(collective, Algorithm::Linear, ALL, ANY);
     SelectionRow { levels: true, hosts_share_cores: true, ..row }

@@ -112,7 +112,7 @@ impl Placement {
         Placement { shares_evenly, ..self }
     }
 
-    /// True if ranks share cores with ranks of other hosts.
+    /// True if ranks share cores with ranks of other hosts, all hosts alike.
     pub(crate) fn hosts_share_cores(&self) -> bool {
         self.shares_evenly && self.ranks_per_core > 1
     }

@@ -46,8 +46,8 @@ pub(crate) fn host_network() -> HostNetwork {
     jobs().map(Jobs::host_network).unwrap_or_default()
 }
 
-/// How many ranks of this process's job share a core, and whether those of all its hosts share the
-/// cores of one machine: the same in all its processes.
+/// How many ranks of this process's job share a core, and whether its hosts share the cores of
+/// one machine evenly: the same in all its processes.
 pub(crate) fn core_sharing() -> (usize, bool) {
     jobs().map_or((1, false), |jobs| (jobs.ranks_per_core(), jobs.shares_evenly()))
 }
