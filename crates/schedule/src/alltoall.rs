@@ -44,7 +44,10 @@ pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
         true => hierarchy::movement::holds_alltoall(call.team, bytes),
         false => hierarchy::varying::is_worth_it(call.team),
     };
-    let algorithm = call.selection.choose(collective, if fits { size } else { size.flat() });
+    let algorithm = match call.selection.choose(collective, size) {
+        Algorithm::Hierarchical if !fits => call.selection.choose(collective, size.flat()),
+        algorithm => algorithm,
+    };
     if algorithm == Algorithm::Hierarchical && !receive.is_equal() {
         hierarchy::varying::alltoall(&mut builder, arguments);
         return builder.finish();

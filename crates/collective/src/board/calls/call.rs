@@ -45,10 +45,10 @@ pub(in super::super) async unsafe fn perform<'a>(
     let ended = unsafe {
         match operation {
             _ if operation.is_empty() => {
-                let mark = CallSignature::of(operation).mark();
+                let own = || CallSignature::of(operation).mark();
+                let mark = if call.mark == 0 { own() } else { call.mark };
                 session.board.begin(NumberedCall { mark, ..call });
-                session.board.finish();
-                Ok(())
+                session.nothing().await
             }
             Operation::Barrier => session.named(call, numbers::BARRIER, None).barrier().await,
             Operation::Bcast { root, data } => {
