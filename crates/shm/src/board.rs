@@ -62,7 +62,7 @@ const AREAS: usize = 8 << 20;
 /// many rounds.
 const AREA: usize = 256 << 10;
 /// How many short messages fit into an area of a board for one operation: a member can run this
-/// many calls ahead of the others.
+/// many calls ahead of the others, if there are as many lines.
 const CALLS_AHEAD: usize = 32;
 
 /// The shape of a board, the same on all members.
@@ -86,7 +86,7 @@ impl BoardShape {
 
     /// The shape for one operation of such a team, in which a member posts `longest` bytes at most.
     fn of_operation(members: usize, longest: usize) -> BoardShape {
-        let needed = longest.saturating_mul(CALLS_AHEAD);
+        let needed = longest.saturating_mul(CALLS_AHEAD.min(Self::depth_for(members)));
         let most = needed.clamp(PAGE, Self::short_walk(members)).next_power_of_two();
         BoardShape::with_area(members, Self::even_area(members, most))
     }
@@ -116,12 +116,17 @@ impl BoardShape {
         1 << (AREAS / members.max(1)).clamp(PAGE, most).ilog2()
     }
 
-    fn with_area(members: usize, area: usize) -> BoardShape {
-        let depth = match members {
+    /// Rounds whose lines are kept.
+    fn depth_for(members: usize) -> usize {
+        match members {
             0..=64 => 64,
             65..=256 => 16,
             _ => 8,
-        };
+        }
+    }
+
+    fn with_area(members: usize, area: usize) -> BoardShape {
+        let depth = Self::depth_for(members);
         let short = Self::even_area(members, Self::short_walk(members));
         BoardShape { members, depth, area, largest: area.min(short) / 2 }
     }

@@ -30,8 +30,8 @@ impl Leaving {
 /// Boards that this process has made and left.
 pub(crate) type Left = Arc<Mutex<Vec<Leaving>>>;
 
-/// Bytes of the area that the boards of single operations may take together, so that others can
-/// have long walks.
+/// Bytes of the area that the boards of single operations may take together, so that another one
+/// can have a long walk.
 const OPERATIONS_AREA: usize = BOARD_AREA * 3 / 8;
 
 /// The boards that this process has made for teams.
