@@ -115,7 +115,7 @@ def crowded(ranks):
 
 
 def gathers():
-    """From more and more ranks than cores, to one root, to one after another, and each after a barrier."""
+    """Gathers from more and more ranks than cores, to one root and to one after another; short calls of very many ranks."""
     found = []
     for ranks in (8, 16, 48, 64, 128, 256):
         modes = ["fixed", "back", *(["fixed-sync"] if ranks in (48, 256) else [])]

@@ -75,7 +75,7 @@ class Network:
     name: str
     options: str
     figures: list
-    who: str = "^(?!towpath$)"
+    who: str = "^(?!towpath$|openmpi-without-han$)"
     ranks: int = 2
     hosts: int = 2
     anew: bool = False  # made again for each run, because something happens to it
@@ -112,7 +112,7 @@ NETWORKS = [
     Network("1500", "--mtu 1500", PAIR),
     Network("9000", "--mtu 9000", PAIR),
     # What a program gets that chooses nothing.
-    *(Network(name, f"--mtu {mtu}", EVERY_SIZE, "^towpath$|mpich|openmpi|intel", pinned=pinned)
+    *(Network(name, f"--mtu {mtu}", EVERY_SIZE, "^towpath$|mpich|^openmpi(-cubic)?$|intel", pinned=pinned)
       for name, (mtu, pinned) in bars.DEFAULT.items()),
     Network("gigabit", "--rate 1gbit", ["bandwidth:1048576"], "towpath-|bare"),
     Network("two-gigabits", "--rate 1gbit --rails 2", ["bandwidth:1048576"], "towpath-|bare"),

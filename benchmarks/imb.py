@@ -53,7 +53,7 @@ def rows_of(output, wanted):
 
 
 def measure(library, program, ranks, sample):
-    """One run of a program by a library; no rows if it failed."""
+    """One run of a program by a library; no rows if it failed, those that it printed if it ran too long."""
     binary = environments.venv("intel") / "bin" / program
     throttle = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"} if library.name == "mpich" and ranks > libraries.CORES else {}
     environment = environments.clean_environment(LD_LIBRARY_PATH=library.prefix / "lib", **library.settings, **throttle)
@@ -64,9 +64,11 @@ def measure(library, program, ranks, sample):
                              stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired as late:
         print(f"   {library.name} {program} {ranks}: still ran after {LIMIT} s", flush=True)
-        return list(rows_of((late.stdout or b"").decode(), [COLUMN[program], OVERLAP]))
+        whole_lines = (late.stdout or b"").decode().rpartition("\n")[0]
+        return list(rows_of(whole_lines, [COLUMN[program], OVERLAP]))
     if run.returncode:
         print(f"   {library.name} {program} {ranks}: ended with {run.returncode}: {run.stderr[-300:]}", flush=True)
+        return []
     return list(rows_of(run.stdout, [COLUMN[program], OVERLAP]))
 
 
@@ -104,7 +106,7 @@ def compared(rounds, best):
              for by in rounds.values() if "towpath" in by and len(by) > 1]
     if not pairs:
         return None
-    ratios = [own / peer for own, peer in pairs if peer > 0]
+    ratios = [own / peer for own, peer in pairs if own > 0 and peer > 0]
     own, peer = (statistics.median(values) for values in zip(*pairs))
     return own, peer, statistics.median(ratios) if ratios else 1.0
 
