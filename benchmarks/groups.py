@@ -115,13 +115,17 @@ def crowded(ranks):
 
 
 def gathers():
-    """Gathers from more and more ranks than cores, to one root and to one after another; short calls of very many ranks."""
+    """Gathers from more and more ranks than cores, to one root and to one after another; short calls
+    of very many ranks."""
+    def group(name, ranks, mode, *arguments):
+        words = [mode, 0.05, *arguments]
+        return Group(f"{name}-{ranks}-{mode}", "collective", words, ranks, limit=120, seconds=1)
+
     found = []
     for ranks in (8, 16, 48, 64, 128, 256):
         modes = ["fixed", "back", *(["fixed-sync"] if ranks in (48, 256) else [])]
-        found += [Group(f"gather-{ranks}-{mode}", "collective", [mode, 0.05, "gather", 8, 4096, 65536], ranks, limit=120, seconds=1)
-                  for mode in modes]
-    return [*found, Group("short-256", "collective", ["back", 0.05, "barrier,bcast,allreduce", 8], 256, limit=120, seconds=1)]
+        found += [group("gather", ranks, mode, "gather", 8, 4096, 65536) for mode in modes]
+    return [*found, group("short", 256, "back", "barrier,bcast,allreduce", 8)]
 
 
 def whole_jobs(crowd):

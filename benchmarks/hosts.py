@@ -88,15 +88,18 @@ class Network:
 
 def clusters(name, hosts, ranks, pinned=False, cyclic=False):
     """Collectives of many ranks, each after a barrier, by links without a limit and of 10 Gbit/s."""
-    names = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "reduce-scatter", "scan", "iallreduce"]
-    to_all = ["allgather", "alltoall", "ialltoall"]
-    who = f"^(towpath|before|mpich|openmpi|openmpi-without-han|intel{'|towpath-tcp|towpath-clic' if pinned else ''})$"
+    long = ["bcast", "reduce", "allreduce", "gather", "scatter", "reduce-scatter", "scan"]
+    long.append("iallreduce")
+    short = ["barrier", *long, "allgather", "alltoall", "ialltoall"]
+    forced = "|towpath-tcp|towpath-clic" if pinned else ""
+    who = f"^(towpath|before|mpich|openmpi|openmpi-without-han|intel{forced})$"
     for rate, options in ("", ""), ("-10gbit", " --rate 10gbit"):
-        for long, some, sizes in ("", names + to_all, [8, 1024, 32768]), ("-1mib", names[1:], [1 << 20]):
+        for suffix, some, sizes in ("", short, [8, 1024, 32768]), ("-1mib", long, [1 << 20]):
             yield Network(
-                f"cluster-{name}{long}{rate}", f"--hosts {hosts}{options}",
+                f"cluster-{name}{suffix}{rate}", f"--hosts {hosts}{options}",
                 ["sync", "0.06", ",".join(some), *map(str, sizes), "until=2"], who,
-                ranks=ranks, hosts=hosts, pinned=pinned, cyclic=cyclic, collectives=True, seconds=120)
+                ranks=ranks, hosts=hosts, pinned=pinned, cyclic=cyclic, collectives=True,
+                seconds=120)
 
 
 def slow_root(name, options, ranks=64,
@@ -112,7 +115,8 @@ NETWORKS = [
     Network("1500", "--mtu 1500", PAIR),
     Network("9000", "--mtu 9000", PAIR),
     # What a program gets that chooses nothing.
-    *(Network(name, f"--mtu {mtu}", EVERY_SIZE, "^towpath$|mpich|^openmpi(-cubic)?$|intel", pinned=pinned)
+    *(Network(name, f"--mtu {mtu}", EVERY_SIZE, "^towpath$|mpich|^openmpi(-cubic)?$|intel",
+              pinned=pinned)
       for name, (mtu, pinned) in bars.DEFAULT.items()),
     Network("gigabit", "--rate 1gbit", ["bandwidth:1048576"], "towpath-|bare"),
     Network("two-gigabits", "--rate 1gbit --rails 2", ["bandwidth:1048576"], "towpath-|bare"),
