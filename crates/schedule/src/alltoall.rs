@@ -263,3 +263,31 @@ fn bruck(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
         builder.copy(block(held, distance, 1), receive.piece((rank + size - distance) % size));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use towpath_base::ids::{ContextId, PeerIndex};
+
+    use super::*;
+    use crate::{Placement, Selection, Team};
+
+    #[test]
+    fn ranks_of_a_host_take_turns_where_leaders_cannot_hold_the_blocks() {
+        let placement = Arc::new(Placement::new((0..80).map(|rank| rank / 16)));
+        let peers = (0..80).map(PeerIndex).collect();
+        let team = Team { context: ContextId::new(1, 1), rank: 0, peers, placement };
+        let blocks = |bytes: i64| {
+            let (pointer, element) = (std::ptr::dangling_mut(), Element::dense(1));
+            Blocks::Equal { pointer, count: bytes, element }
+        };
+        let at_once = |bytes| {
+            let arguments = Alltoall { send: Some(blocks(bytes)), receive: blocks(bytes) };
+            let call = Call { team: &team, selection: &Selection::default() };
+            alltoall(&call, &arguments).expect("a plan").edges.is_empty()
+        };
+        assert!(!hierarchy::movement::holds_alltoall(&team, 32 << 10));
+        assert!(at_once(16 << 10) && !at_once(32 << 10));
+    }
+}

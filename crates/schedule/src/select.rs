@@ -344,10 +344,10 @@ pub const TABLE: &[SelectionRow] = &[
     row(Collective::Alltoall, Algorithm::Linear, 4, 32 << 10),
     row(Collective::Alltoall, Algorithm::Bruck, ALL, 256),
     row(Collective::Alltoall, Algorithm::Linear, ALL, 16 << 10),
-    // All ranks of a host send through one link: all messages at once overflow queues, and lost
-    // segments wait for TCP's timer. 32 KiB among 8 hosts of 8 ranks take 190 ms by links of
-    // 10 Gbit/s, 90 ms pairwise; 84 and 91 ms by links without a limit (benchmarks/collective.c
-    // sync, three rounds, 2026-11-27).
+    // All ranks of a host send through one link. All messages at once overflow its queue: 32 KiB
+    // among 8 hosts of 8 ranks and links of 10 Gbit/s take 190 ms and 3200 retransmitted segments,
+    // pairwise 90 ms and 700; by links without a limit 84 and 91 ms (benchmarks/collective.c sync,
+    // three rounds, 2026-11-27).
     SelectionRow { levels: true, ..row(Collective::Alltoall, Algorithm::Pairwise, ALL, ANY) },
     row(Collective::Alltoall, Algorithm::Linear, ALL, 32 << 10),
     row(Collective::Alltoall, Algorithm::Pairwise, ALL, ANY),
