@@ -1,6 +1,5 @@
 //! MPI_ALLGATHER and MPI_ALLGATHERV (6.7): Bruck's algorithm for small data, recursive doubling for
-//! powers of two, a ring for large data; through one rank, where few hosts share
-//! cores.
+//! powers of two, a ring for large data; through one rank, where few hosts share cores.
 //!
 //! All ranks know all sizes, so the "v" form uses the same algorithms; only recursive doubling
 //! needs consecutive blocks. Bruck's algorithm works on packed bytes that start with this rank's
@@ -23,6 +22,13 @@ pub struct Allgather {
     pub receive: Blocks,
 }
 
+impl Allgather {
+    /// MPI_ALLGATHER or MPI_ALLGATHERV.
+    pub fn collective(&self) -> Collective {
+        if self.receive.is_equal() { Collective::Allgather } else { Collective::Allgatherv }
+    }
+}
+
 /// Builds a plan that gives every rank the blocks of all ranks, for both forms.
 pub fn allgather(call: &Call, arguments: &Allgather) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
@@ -35,10 +41,7 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
     let size = builder.size();
     let receive = &arguments.receive;
     let total = receive.total_bytes(size);
-    let collective = match receive {
-        Blocks::Equal { .. } => Collective::Allgather,
-        _ => Collective::Allgatherv,
-    };
+    let collective = arguments.collective();
     if let Some(send) = &arguments.send {
         builder.copy(send.piece(), receive.piece(builder.rank()));
         builder.phase();

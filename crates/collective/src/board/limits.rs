@@ -88,9 +88,7 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
         }
         Operation::Allgather(arguments) => {
             let receive = &arguments.receive;
-            let is_equal = receive.is_equal();
-            let collective = if is_equal { Collective::Allgather } else { Collective::Allgatherv };
-            (collective, receive.total_bytes(size), receive.longest_bytes(size))
+            (arguments.collective(), receive.total_bytes(size), receive.longest_bytes(size))
         }
         Operation::Alltoall(arguments) if arguments.receive.is_equal() => {
             let bytes = arguments.receive.bytes(0);
