@@ -49,6 +49,23 @@ impl WaitLoop for Yielding {
     }
 }
 
+/// Does not wait.
+struct Impatient;
+
+impl Member for Impatient {
+    fn out_of_step(&mut self, member: usize) -> ! {
+        panic!("member {member} is in another call")
+    }
+
+    fn progress(&mut self) {}
+}
+
+impl WaitLoop for Impatient {
+    fn wait(&mut self, _ready: &mut dyn FnMut(bool) -> bool) {
+        panic!("a call without data waits")
+    }
+}
+
 /// Layout and memory space of a rank's values.
 #[derive(Clone, Copy, PartialEq)]
 enum Memory {
@@ -262,4 +279,21 @@ fn data_reaches_and_leaves_every_memory() {
             assert!(rank.join().unwrap() > 0, "no device was waited for");
         }
     });
+}
+
+#[test]
+fn a_call_without_data_waits_for_nobody() {
+    let file = memory::create_file("towpath-board").unwrap();
+    let segment = |own| Segment::map(&file, RANKS, own).expect("memory for a segment");
+    let mut wires = [0, 1].map(|own| Wires::single_host(segment(own)));
+    let team: Vec<PeerIndex> = (0..RANKS as u32).map(PeerIndex).collect();
+    let place = wires[0].make_board(&team, None).expect("memory for a board");
+    let board = wires[1].join_board(place, &team, 1);
+    let mut board = TeamBoard::new(board, team.into(), &Selection::default(), Subscription::Full);
+    for root in [0, 1] {
+        let data = Values::blank(Memory::Dense, 0).buffer(0);
+        // SAFETY: the operation names no memory.
+        let outcome = unsafe { board.execute(&Operation::Bcast { root, data }, 0, &mut Impatient) };
+        assert_eq!(outcome, BoardOutcome::Complete);
+    }
 }

@@ -45,10 +45,7 @@ pub(in super::super) async unsafe fn perform<'a>(
     let ended = unsafe {
         match operation {
             _ if operation.is_empty() => {
-                let own = || CallSignature::of(operation).mark();
-                let mark = if call.mark == 0 { own() } else { call.mark };
-                session.board.begin(NumberedCall { mark, ..call });
-                session.nothing().await
+                session.begin(call, CallSignature::of(operation).mark()).nothing().await
             }
             Operation::Barrier => session.named(call, numbers::BARRIER, None).barrier().await,
             Operation::Bcast { root, data } => {
@@ -112,11 +109,16 @@ pub(super) struct BoardCall<'a> {
 }
 
 impl BoardCall<'_> {
-    /// Begins the call on the board. If it has no mark, it gets that of its number and root, which
-    /// is a constant where this is called.
+    /// Begins the call on the board with the mark of its number and root, which is a constant where
+    /// this is called.
     #[inline(always)]
     fn named(&mut self, call: NumberedCall, number: u32, root: Option<usize>) -> &mut Self {
-        let own = CallSignature::mark_of(number, root);
+        self.begin(call, CallSignature::mark_of(number, root))
+    }
+
+    /// Begins the call on the board. If it has no mark, it gets `own`.
+    #[inline(always)]
+    fn begin(&mut self, call: NumberedCall, own: u16) -> &mut Self {
         let mark = if call.mark == 0 { own } else { call.mark };
         self.board.begin(NumberedCall { mark, ..call });
         self
