@@ -173,8 +173,8 @@ pub trait Launcher: Send {
     /// If the launcher is gone.
     fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error>;
 
-    /// Waits for the launcher to end this process, after this or another rank has called
-    /// [`Launcher::abort`]. Returns at once if processes may exit by themselves.
+    /// Waits for the launcher to end this process, for a second at most, after this or another
+    /// rank has called [`Launcher::abort`]. Returns at once if processes may exit by themselves.
     fn await_end(&self) {}
 
     /// Tells the launcher that this process has finalized MPI. No other request may follow.

@@ -81,7 +81,7 @@ fn tell_launcher(code: i32, sentence: &str) {
     let told = unstarted.is_some_and(|mut launcher| {
         let job = launcher.job();
         let said = format!("rank {} of {}: {sentence}", job.rank, job.size);
-        launcher.abort(code, &said).is_ok()
+        launcher.abort(code, &said).map(|()| launcher.await_end()).is_ok()
     });
     if !told {
         say(sentence);
