@@ -225,7 +225,7 @@ impl Placement {
             let network = HostNetwork { hosts: facts, uplinks: self.network.uplinks.clone() };
             let number = grouped.hosts();
             let grouped = grouped.joined_by(network.of(0..number));
-            // Not on one kernel: messages through one rank would cross uplinks twice.
+            // Not as sharing cores evenly: messages through one rank would cross uplinks twice.
             Some(Arc::new(grouped.with_ranks_per_core(self.ranks_per_core)))
         };
         self.grouped.get_or_init(|| if self.has_levels() { None } else { build() }).as_ref()
