@@ -65,6 +65,7 @@ def point_to_point():
     settings = {"malloc": {"TOWPATH_MALLOC": "1"}}
     found += [group(f"{measure}-{kind}", 16 * KIB, LARGEST, settings=settings.get(kind, {}), seconds=1)
               for kind in KINDS for measure in ("latency", "bandwidth")]
+    found += [group(name, 16 * KIB, LARGEST) for name in ("exchange", "exchange-owned")]
     return found + [group(name, MIB, MIB) for name in ("overlap", "overlap-owned")]
 
 

@@ -141,6 +141,13 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "1: large blocks of MPI_Alloc_mem are shared by the ranks of a host and copied once; 0: they are private",
     },
     Setting {
+        name: "TOWPATH_DIRECT_BYTES",
+        kind: Kind::Number,
+        default: "0",
+        meaning: "smallest message from shared blocks that is copied once; 0: the size of a cache, \
+                  which is best for buffers that the program writes",
+    },
+    Setting {
         name: "TOWPATH_MALLOC",
         kind: Kind::Between(0, 1),
         default: "0",

@@ -22,6 +22,7 @@ const PLAIN: Settings = Settings {
     arena_bytes: RING_AREA,
     bounce_buffers: true,
     staging_bytes: None,
+    direct_bytes: None,
 };
 
 /// Default number of messages of a run.

@@ -16,6 +16,7 @@ mod cells;
 mod claims;
 mod cma_read;
 mod declared;
+mod direct;
 mod division;
 mod entry;
 mod exported;
@@ -93,6 +94,9 @@ pub struct Settings {
     /// Bytes of this rank's staging area, at most [`layout::BOUNCE_BYTES`]. `None`: the length of
     /// its walk (see `walk`), if memory allows.
     pub staging_bytes: Option<usize>,
+    /// Smallest message from a heap that is copied without a bounce buffer, at least 128 KiB. `None`:
+    /// the sizes of the caches say it (see `direct`).
+    pub direct_bytes: Option<usize>,
 }
 
 impl Default for Settings {
@@ -107,6 +111,9 @@ impl Default for Settings {
             arena_bytes: arena.unwrap_or(RING_AREA).min(RING_AREA),
             bounce_buffers: arena.is_none(),
             staging_bytes: None,
+            direct_bytes: config::number("TOWPATH_DIRECT_BYTES")
+                .filter(|bytes| *bytes > 0)
+                .map(|bytes| bytes as usize),
         }
     }
 }
@@ -177,7 +184,7 @@ impl Shm {
             .collect();
         let incoming = (0..peers.len()).map(|rank| IncomingStream::new(&segment, rank)).collect();
         let doorbell = segment.own_control().doorbell.as_ptr();
-        let pushes = Pushes::new(&segment);
+        let pushes = Pushes::new(&segment, settings.direct_bytes);
         let registered = MemoryTable::new(&segment, pushes.mark());
         let stores = Stores::new(peers.len(), segment.walk().bytes());
         assert!(

@@ -12,12 +12,12 @@ use towpath_base::transfer::{CopyAcross, Layout, Source, Step, Strides};
 
 use super::bounce::{BounceBuffer, BounceId, BounceShape, resting_count};
 use super::claims::{Claims, MOST_UNITS, NextUnit};
+use super::direct::{DirectCopies, SHORTEST};
 use super::exported::ExportedPush;
 use super::layout::{OUT_BOUNCES, SHARES};
 use super::segment::Segment;
 use super::share::{
-    DIRECT_AT_LEAST, InHeap, Mark, MessagePlace, SHARED_AT_LEAST, ShareLines, Shares, copy_unit,
-    direct_unit,
+    InHeap, Mark, MessagePlace, SHARED_AT_LEAST, ShareLines, Shares, copy_unit, direct_unit,
 };
 use crate::stores::Stores;
 use towpath_transport::RegionKey;
@@ -282,18 +282,21 @@ pub(crate) struct Pushes {
     /// Populated bytes of each bounce buffer of this rank.
     provided: [usize; OUT_BOUNCES],
     shares: Shares,
+    direct: DirectCopies,
     /// Copies between strided layouts. Without it, only contiguous messages are copied without a
     /// bounce buffer.
     across: Option<CopyAcross>,
 }
 
 impl Pushes {
-    pub(crate) fn new(segment: &Segment) -> Pushes {
+    /// `direct_bytes`: see [`super::Settings`].
+    pub(crate) fn new(segment: &Segment, direct_bytes: Option<usize>) -> Pushes {
         let mut provided = [0; OUT_BOUNCES];
         provided[0] = segment.provide_first_bounce();
         Pushes {
             own: segment.own_rank() as u32,
             shares: Shares::new(segment),
+            direct: DirectCopies::new(segment.ranks(), direct_bytes),
             regions: Regions::default(),
             running: Vec::new(),
             held: [false; OUT_BOUNCES],
@@ -323,20 +326,21 @@ impl Pushes {
         self.running.is_empty()
     }
 
-    /// Publishes a region.
+    /// Publishes a region for a receiver that is known to be near, or not ([`Stores::is_near`]).
     pub(crate) fn publish(
         &mut self,
         segment: &Segment,
         to: u32,
         token: u64,
         source: Source,
+        is_near: bool,
     ) -> RegionKey {
         let length = source.length();
         let source = match self.publish_exported(segment, to, token, source) {
             Ok(key) => return key,
             Err(source) => source,
         };
-        let source = match self.publish_direct(segment, to, token, source) {
+        let source = match self.publish_direct(segment, to, token, source, is_near) {
             Ok(key) => return key,
             Err(source) => source,
         };
@@ -400,9 +404,16 @@ impl Pushes {
         to: u32,
         token: u64,
         source: Source,
+        is_near: bool,
     ) -> Result<RegionKey, Source> {
         let length = source.length();
+        if length < SHORTEST {
+            return Err(source);
+        }
         let Some((from, heap)) = self.reachable(segment, &source) else { return Err(source) };
+        if !self.direct.take(length, is_near) {
+            return Err(source);
+        }
         let place = MessagePlace { address: from.lowest as u64, heap: Some(heap) };
         let Some((index, claims)) = self.shares.open(segment, self.own < to, place) else {
             return Err(source);
@@ -413,12 +424,8 @@ impl Pushes {
         Ok(self.publish_shared(to, token, index, length as u64, work))
     }
 
-    /// The location of a message that is worth a copy without a bounce buffer and that its receiver
-    /// can reach.
+    /// The location of a message that its receiver can reach.
     fn reachable(&self, segment: &Segment, source: &Source) -> Option<(Layout, InHeap)> {
-        if source.length() < DIRECT_AT_LEAST {
-            return None;
-        }
         let from = source
             .layout()
             .filter(|from| from.strides == Strides::CONTIGUOUS || self.across.is_some())?;

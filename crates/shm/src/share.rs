@@ -45,9 +45,6 @@ const TARGET_EXPORT: usize = EXPORT + EXPORT_WORDS;
 const IS_EXPORTED: u64 = 1;
 const CANNOT_WRITE: u64 = 2;
 
-/// Smallest message from a heap that is copied without a bounce buffer. Below, a bounce buffer is
-/// as fast.
-pub(super) const DIRECT_AT_LEAST: usize = 128 << 10;
 /// Smallest message through a bounce buffer of which the receiver may take some units by CMA reads
 /// instead.
 pub(super) const SHARED_AT_LEAST: usize = 256 << 10;
@@ -348,7 +345,7 @@ mod tests {
 
     #[test]
     fn messages_of_all_lengths_have_few_enough_units() {
-        for length in [1, DIRECT_AT_LEAST, 1 << 20, 4 << 20, 1 << 37, (1 << 47) + 5] {
+        for length in [1, 1 << 17, 1 << 20, 4 << 20, 1 << 37, (1 << 47) + 5] {
             let unit = direct_unit(length);
             assert!(
                 length.div_ceil(unit) <= MOST_UNITS && unit.is_multiple_of(LINE),

@@ -40,11 +40,12 @@ const LONGEST_REST: u32 = 256;
 /// The maximum after non-temporal stores were chosen, which are not watched between trials.
 const LONGEST_STREAMED: u32 = 64;
 
-/// Between trials, one copy in `WATCHED` is timed, unless it is streamed. If all of `SAMPLES` of
-/// them take less than half the time that the trial found, or all take more than twice as long, a
+/// Between trials, one copy in `WATCHED`, or in `WATCHED_LONG` of the last size class, is timed,
+/// unless it is streamed. If all of `SAMPLES` of them take less than half the time that the trial found, or all take more than twice as long, a
 /// process has moved to another core, and a trial starts at once. Streamed copies show nothing:
 /// they take the same time everywhere.
 const WATCHED: u32 = 32;
+const WATCHED_LONG: u32 = 4;
 const SAMPLES: u32 = 8;
 const CHANGE: u64 = 2;
 
@@ -92,6 +93,8 @@ struct StoreChoice {
     medians: [u64; ALL.len()],
     /// The median of the better cached method in the last trial.
     found: u64,
+    /// One copy in so many is timed between trials.
+    watched: u32,
     /// The fastest and the slowest of the `samples` since then.
     lately: [u64; 2],
     samples: u32,
@@ -101,8 +104,9 @@ struct StoreChoice {
 #[derive(Debug)]
 pub(crate) struct Stores {
     readers: Vec<[StoreChoice; SIZES]>,
-    /// By reader: true if ordinary stores took much longer than others in the latest trial.
-    far: Vec<bool>,
+    /// By reader: true if ordinary stores took much longer than others in the latest trial; `None`
+    /// before the first one.
+    far: Vec<Option<bool>>,
     /// Packed bytes that are then stored by another method, since those are fast for whole lines
     /// only.
     packed: Vec<u8>,
@@ -112,8 +116,11 @@ impl Stores {
     /// For a sender that cycles through `walk` bytes.
     pub(crate) fn new(readers: usize, walk: usize) -> Stores {
         let rows = |size| (walk >> (SHORTEST_LOG as usize + size)) as u32;
-        let choices = std::array::from_fn(|size| StoreChoice::new(rows(size) + SHORT, ALL));
-        Stores { readers: vec![choices; readers], far: vec![false; readers], packed: Vec::new() }
+        let choices = std::array::from_fn(|size| {
+            let watched = if size == SIZES - 1 { WATCHED_LONG } else { WATCHED };
+            StoreChoice { watched, ..StoreChoice::new(rows(size) + SHORT, ALL) }
+        });
+        Stores { readers: vec![choices; readers], far: vec![None; readers], packed: Vec::new() }
     }
 
     /// Copies contiguous bytes into shared memory that local rank `reader` will read.
@@ -146,7 +153,7 @@ impl Stores {
     #[cold]
     fn spread(&mut self, reader: usize, size: usize) {
         let StoreChoice { way, aside, .. } = self.readers[reader][size];
-        self.far[reader] = aside;
+        self.far[reader] = Some(aside);
         for choice in self.readers[reader].iter_mut().filter(|choice| choice.found == 0) {
             (choice.way, choice.aside) = (way, aside);
             if !choice.is_in_trial() {
@@ -237,7 +244,14 @@ impl Stores {
     /// True if this reader shares no cache with this process, as far as trials have shown.
     #[inline]
     pub(crate) fn is_far(&self, reader: usize) -> bool {
-        self.far[reader]
+        self.far[reader] == Some(true)
+    }
+
+    /// True if a trial has shown that this reader shares a cache with this process, and no other
+    /// trial with long copies is running.
+    #[inline]
+    pub(crate) fn is_near(&self, reader: usize) -> bool {
+        self.far[reader] == Some(false) && !self.readers[reader][SIZES - 1].is_in_trial()
     }
 
     /// Private memory for `length` bytes, if a packer should not write to shared memory itself.
@@ -302,6 +316,7 @@ impl StoreChoice {
             timed: [0; TIMED],
             medians: [u64::MAX; ALL.len()],
             found: 0,
+            watched: WATCHED,
             lately: [u64::MAX, 0],
             samples: 0,
         }
@@ -388,7 +403,7 @@ impl StoreChoice {
         if self.is_in_trial() {
             return (self.left - 1) % self.stretch < TIMED as u32;
         }
-        self.left.is_multiple_of(WATCHED) && self.way != StoreWay::Streamed && self.found > 0
+        self.left.is_multiple_of(self.watched) && self.way != StoreWay::Streamed && self.found > 0
     }
 
     fn enter(&mut self, way: StoreWay, ticks: u64) {
@@ -582,7 +597,7 @@ mod tests {
                 (StoreWay::Streamed, true, choice.lap)
             );
         }
-        assert!(stores.is_far(0));
+        assert!(stores.is_far(0) && !stores.is_near(0));
     }
 
     #[test]

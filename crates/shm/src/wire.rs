@@ -158,7 +158,8 @@ impl MessageWire for Shm {
 
 impl RegionWire for Shm {
     unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {
-        self.pushes.publish(&self.segment, to as u32, token, source)
+        let is_near = self.stores.is_near(to);
+        self.pushes.publish(&self.segment, to as u32, token, source, is_near)
     }
 
     fn withdraw(&mut self, _to: usize, key: RegionKey) -> bool {

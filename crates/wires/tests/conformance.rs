@@ -26,6 +26,7 @@ fn settings() -> Settings {
         arena_bytes: RING_AREA,
         bounce_buffers: true,
         staging_bytes: None,
+        direct_bytes: Some(1),
     }
 }
 

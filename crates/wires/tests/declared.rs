@@ -20,6 +20,7 @@ const DECLARED_ONLY: Settings = Settings {
     arena_bytes: RING_AREA,
     bounce_buffers: true,
     staging_bytes: None,
+    direct_bytes: None,
 };
 
 const PAGE: usize = 4096;

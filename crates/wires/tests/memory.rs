@@ -24,6 +24,7 @@ fn a_rank_touches_little_of_the_segment() {
         arena_bytes: RING_AREA,
         bounce_buffers: true,
         staging_bytes: None,
+        direct_bytes: None,
     };
     let wire = |own| Wires::with_settings(Segment::map(&file, RANKS, own).unwrap(), settings);
     let mut machine = Machine::new((0..RANKS).map(wire).collect::<Vec<_>>());

@@ -159,8 +159,12 @@ impl Message {
     /// unpacked.
     fn travels(&self, sender_helps: bool) -> [usize; 2] {
         let file = create_file("towpath-strided").unwrap();
-        let settings =
-            Settings { arena_bytes: 1 << 20, bounce_buffers: true, ..Settings::default() };
+        let settings = Settings {
+            arena_bytes: 1 << 20,
+            bounce_buffers: true,
+            direct_bytes: Some(1),
+            ..Settings::default()
+        };
         let mut wires =
             [0, 1].map(|own| Wires::with_settings(Segment::map(&file, 2, own).unwrap(), settings));
         wires

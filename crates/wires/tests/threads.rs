@@ -88,6 +88,7 @@ fn settings() -> Settings {
         arena_bytes: RING_AREA,
         bounce_buffers: true,
         staging_bytes: None,
+        direct_bytes: None,
     }
 }
 

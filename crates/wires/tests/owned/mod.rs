@@ -14,6 +14,7 @@ fn settings() -> Settings {
         arena_bytes: 8 << 20,
         bounce_buffers: true,
         staging_bytes: None,
+        direct_bytes: Some(1),
     }
 }
 
