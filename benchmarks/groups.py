@@ -27,7 +27,7 @@ TYPED_PARTS = 20
 # Sides of matrices that are transposed.
 SIDES = [1024, 2048]
 # Seconds for which a library starts and ends a job, by its ranks: the mean of all, for the forecast of the whole time.
-STARTS = {1: 0.3, 2: 0.4, 8: 0.8, 256: 20}
+STARTS = {1: 0.3, 2: 0.4, 4: 0.5, 8: 0.8, 256: 20}
 PINNED = "pin=" + ",".join(str(core) for core in sorted(os.sched_getaffinity(0)))
 
 
@@ -92,6 +92,14 @@ def collectives(ranks):
     return found
 
 
+def long_collectives(ranks):
+    """Collectives of long vectors and blocks."""
+    pinned = [PINNED] if ranks <= CORES else []
+    sizes = [size * KIB for size in (128, 512, 1024, 4096)]
+    return [Group(f"long-{ranks}-{name}", "collective", ["back", 0.05, name, *sizes, *pinned], ranks, limit=120, seconds=2)
+            for name in [*COLLECTIVES[1:], "scatter", "reduce-scatter"]]
+
+
 def typed():
     """Messages with gaps, a few layouts in each run. Ways to pack are compared with each other for Towpath only."""
     found = []
@@ -147,7 +155,9 @@ def first_messages():
 def groups(crowd):
     """Everything. What is too long for one speed of the machine has few rounds."""
     long = crowded(crowd) + gathers() + whole_jobs(crowd)
+    long += [group for ranks in (2, 4, 8) for group in long_collectives(ranks)]
     for group in long:
         group.phased = False
         group.rounds = min(group.rounds, 3 if group.ranks >= crowd else 5)
-    return [*point_to_point(), *first_messages(), *collectives(2), *collectives(8), *typed(), *long]
+    short = [group for ranks in (2, 4, 8) for group in collectives(ranks)]
+    return [*point_to_point(), *first_messages(), *short, *typed(), *long]

@@ -216,15 +216,16 @@ static void add_forms(enum operation operation)
     static const struct {
         const char *name;
         enum form form;
-    } FORMS[] = {{"nonblocking", NONBLOCKING},
-                 {"persistent", PERSISTENT},
-                 {"contiguous", CONTIGUOUS},
-                 {"in-place", IN_PLACE}};
+        double factor, extra;
+    } FORMS[] = {{"nonblocking", NONBLOCKING, 1.05, 80e-9},
+                 {"persistent", PERSISTENT, 1, 40e-9},
+                 {"contiguous", CONTIGUOUS, TOLERANCE, 0},
+                 {"in-place", IN_PLACE, TOLERANCE, 0}};
     for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++) {
         struct side side = variant(operation, FORMS[i].name);
         side.form = FORMS[i].form;
         if (has_form(operation, side.form))
-            add(9, side, plain(operation), TOLERANCE, 0);
+            add(9, side, plain(operation), FORMS[i].factor, FORMS[i].extra);
     }
 }
 
