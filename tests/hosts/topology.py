@@ -5,7 +5,8 @@
     topology.py --filter REGEX        only some of the rows
 
 Each row runs tests/hosts/ways.c on three hosts, where the first rank of each asks `towpath info
---topology` about itself; the last one tests/hosts/leaf.c on four.
+--topology` about itself; the last two tests/hosts/leaf.c on four, and on two hosts
+tests/mpi/topologies/reorder.c, whose ranks go to the described sockets in turn.
 """
 
 import json
@@ -48,6 +49,10 @@ FIGURES = {
     "host other hosts": ("rate", "10 Gbit/s (default)"),
 }
 MISTAKE = "a file with a mistake"
+# Ranks go to the sockets in turn, two on each host: neighbours are far apart until they are reordered.
+LEVELS = '[default]\nlevels = "package 2; core 4; ranks 0,4,1,5,2,6,3,7"\n'
+SOCKETS = [0, 1] * 4 + [2, 3] * 4
+REORDERED = "ranks are reordered by the levels of a file"
 HINT = "the hint of a communicator makes a host a leaf"
 ROWS = {
     "a file with wrong figures, by an option": WRONG,
@@ -55,6 +60,7 @@ ROWS = {
     "no file": None,
     MISTAKE: WRONG.replace("1kbit", "1kbps"),
     HINT: None,
+    REORDERED: LEVELS,
 }
 
 
@@ -144,6 +150,15 @@ def hint_row(prefix):
     return rows.job(command, {"TOWPATH_NETWORK": "tcp"}, 4, ways.LIMIT)
 
 
+def reordered_row(prefix, file):
+    """Runs tests/mpi/topologies/reorder.c on two hosts that the file describes."""
+    script = 'exec "$0" --topology "$1" --hosts $HOSTS_NAMES --launcher "$HOSTS_RUN {host}" -n 16 -ppn 8 "${@:2}"'
+    program = ways.compiled(prefix, "../mpi/topologies/reorder")
+    job = ["bash", "-c", script, prefix / "bin/mpiexec", file, program, *SOCKETS]
+    command = [sys.executable, HERE / "hosts.py", "--hosts", "2", "--", *job]
+    return rows.job(command, {"TOWPATH_NETWORK": "tcp"}, 16, ways.LIMIT)
+
+
 def run_row(prefix, binary, row):
     """Problems (None: not tested here), what was seen, and the job's output."""
     if row == HINT:
@@ -151,6 +166,8 @@ def run_row(prefix, binary, row):
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "topology.toml"
         file.write_text(ROWS[row] or "")
+        if row == REORDERED:
+            return reordered_row(prefix, file)
         words = [__file__, "--prefix", prefix, "--row", row, "--binary", binary]
         words += ["--file", file] if ROWS[row] else []
         outcome, instead = ways.on_hosts("--hosts 3", words, {})

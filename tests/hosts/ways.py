@@ -19,10 +19,10 @@ LIMIT = 60
 
 
 def compiled(prefix, program="ways"):
-    """A program of this directory, built for the Towpath that is installed there."""
-    binary = environments.BUILD / "tests/hosts" / program
+    """A program, by its path from this directory, built for the Towpath that is installed there."""
+    binary = environments.BUILD / "tests/hosts" / Path(program).name
     binary.parent.mkdir(parents=True, exist_ok=True)
-    command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", HERE / f"{program}.c", "-o", binary]
+    command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", f"-I{HERE.parent / 'mpi'}", HERE / f"{program}.c", "-o", binary]
     environment = environments.clean_environment()
     subprocess.run([str(word) for word in command], env=environment, check=True)
     return binary

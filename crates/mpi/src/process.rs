@@ -44,7 +44,7 @@ pub(crate) struct Process {
     pub(crate) main_thread: ThreadId,
     /// Selection of collective algorithms.
     pub(crate) selection: Selection,
-    /// The machine described by TOWPATH_MACHINE, used instead of the real one.
+    /// The machine described by TOWPATH_MACHINE or the topology file, used instead of the real one.
     pub(crate) machine: Option<MachineDescription>,
     /// The mapped segment, kept for its control pages.
     pub(crate) segment: Segment,

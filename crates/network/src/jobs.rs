@@ -11,6 +11,7 @@ use towpath_launch::client::{Job, Launcher};
 use towpath_launch::resources::{HostResources, JobResources};
 use towpath_launch::shown::ShownJob;
 use towpath_launch::topology::{JobTopology, described};
+use towpath_machine::levels::MachineDescription;
 use towpath_topology::{Figure, HostNetwork, NetworkTopology};
 
 use crate::error::{Error, Result};
@@ -108,6 +109,13 @@ impl Jobs {
                 NetworkTopology::default().network(nameless, reported)
             }
         }
+    }
+
+    /// The levels of this process's host, if a topology file states them.
+    pub fn levels(&self) -> Option<&MachineDescription> {
+        let topology = self.topology.as_ref()?;
+        let host = *self.entries[0].host_of_rank.get(self.rank as usize)?;
+        topology.description().levels(topology.hosts().get(host as usize)?)
     }
 
     /// The same as the text of a topology file has it; `None` if the text has a mistake, or the

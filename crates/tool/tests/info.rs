@@ -322,6 +322,17 @@ fn a_topology_is_shown_with_the_origin_of_each_figure() {
 }
 
 #[test]
+fn levels_that_a_topology_file_states_are_shown() {
+    let file = common::topology_file("[[host]]\nhosts = 'a,b'\nlevels = 'tile 6x4; core 2'\n");
+    let text = said(towpath(&["info", "--topology", file.path().to_str().unwrap()]));
+    assert!(line_of(&text, "a to b (2 hosts)").ends_with("tile 6x4; core 2"), "{text}");
+    assert!(
+        !said(towpath(&["info", "--topology"])).contains("processor  levels"),
+        "nobody states any"
+    );
+}
+
+#[test]
 fn the_page_about_topology_files_shows_what_is_printed() {
     let page = include_str!("../../../docs/topology-file.md");
     let block = |begin: &str| page.split_once(begin).unwrap().1.split_once("```").unwrap().0;

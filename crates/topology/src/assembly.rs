@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use towpath_machine::levels::MachineDescription;
+
 use crate::error::{Error, Result};
 use crate::figures::Stated;
 use crate::links::{LinkFacts, contradiction};
@@ -19,6 +21,7 @@ pub(crate) struct HostFacts {
     pub(crate) link: LinkFacts,
     pub(crate) leads: Option<Stated<bool>>,
     pub(crate) processor: Option<Stated<f64>>,
+    pub(crate) levels: Option<Stated<MachineDescription>>,
     /// The innermost group.
     pub(crate) group: Option<GroupNumber>,
 }
@@ -51,8 +54,9 @@ impl Assembly {
         let tables = FileTables::of(text, document.get_ref())?;
         let mut assembly = Assembly::default();
         if let Some(table) = &tables.default {
-            table.only(&LINK_KEYS)?;
+            table.only(&[&["levels"], &LINK_KEYS[..]].concat())?;
             assembly.topology.usual = table.link()?;
+            assembly.topology.usual_levels = table.levels()?.map(|levels| levels.value);
         }
         tables.links.iter().try_for_each(|table| assembly.add_links(table))?;
         assembly.add_groups(&tables.groups)?;
@@ -70,6 +74,7 @@ impl Assembly {
                 link: LinkFacts::default(),
                 leads: None,
                 processor: None,
+                levels: None,
                 group: None,
             });
             self.groups_of.push(Vec::new());
@@ -113,14 +118,17 @@ impl Assembly {
     }
 
     fn add_hosts(&mut self, table: &FileTable<'_>) -> Result<()> {
-        table.only(&["hosts", "leads", "processor"])?;
+        table.only(&["hosts", "leads", "processor", "levels"])?;
         let (leads, processor) = (table.flag("leads")?, table.speed("processor")?);
+        let levels = table.levels()?;
         for host in self.hosts_needed(table)? {
             let facts = &mut self.topology.hosts[host];
             let other = |key, first| contradiction(&facts.name, key, first, table.line);
             Stated::keep(&mut facts.leads, leads).map_err(|first| other("leads", first))?;
             Stated::keep(&mut facts.processor, processor)
                 .map_err(|first| other("processor", first))?;
+            Stated::keep(&mut facts.levels, levels.clone())
+                .map_err(|first| other("levels", first))?;
         }
         Ok(())
     }

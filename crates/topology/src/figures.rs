@@ -41,7 +41,7 @@ pub(crate) struct Stated<T> {
     pub(crate) line: usize,
 }
 
-impl<T: Copy + PartialEq> Stated<T> {
+impl<T: Copy> Stated<T> {
     /// The figure for a value that a file of this origin may state.
     pub(crate) fn figure(stated: Option<Stated<T>>, file: FigureOrigin, default: T) -> Figure<T> {
         Stated::known(stated, file)
@@ -52,7 +52,9 @@ impl<T: Copy + PartialEq> Stated<T> {
     pub(crate) fn known(stated: Option<Stated<T>>, file: FigureOrigin) -> Option<Figure<T>> {
         stated.map(|stated| Figure { value: stated.value, origin: file })
     }
+}
 
+impl<T: PartialEq> Stated<T> {
     /// Keeps a value that a table states about a host or group.
     ///
     /// # Errors

@@ -33,6 +33,7 @@ pub use units::{readable_latency, readable_rate};
 use assembly::{Assembly, GroupFacts, HostFacts};
 use figures::Stated;
 use links::LinkFacts;
+use towpath_machine::levels::MachineDescription;
 
 /// Longest topology file in bytes. It bounds what each process of a job receives at the start.
 pub const LONGEST: usize = 64 << 10;
@@ -50,6 +51,8 @@ pub const DEFAULT_LATENCY: u64 = 20_000;
 pub struct NetworkTopology {
     /// Links of hosts about which the file says nothing.
     usual: LinkFacts,
+    /// Levels of hosts about whose levels the file says nothing.
+    usual_levels: Option<MachineDescription>,
     hosts: Vec<HostFacts>,
     groups: Vec<GroupFacts>,
     names: names::NameIndex,
@@ -140,6 +143,17 @@ impl NetworkTopology {
     pub fn processor(&self, host: &str) -> Figure<f64> {
         let stated = self.facts(host).and_then(|facts| facts.processor);
         Stated::figure(stated, self.origin(), 1.0)
+    }
+
+    /// The levels of a host, if the file states them.
+    pub fn levels(&self, host: &str) -> Option<&MachineDescription> {
+        let stated = self.facts(host).and_then(|facts| facts.levels.as_ref());
+        stated.map(|levels| &levels.value).or(self.usual_levels.as_ref())
+    }
+
+    /// True if the file states the levels of some host.
+    pub fn states_levels(&self) -> bool {
+        self.usual_levels.is_some() || self.hosts.iter().any(|host| host.levels.is_some())
     }
 
     /// The innermost group that contains both hosts; `None` if only the network around all groups

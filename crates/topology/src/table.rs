@@ -3,6 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use towpath_base::config::nearest;
+use towpath_machine::levels::MachineDescription;
 
 use crate::error::{Error, Result};
 use crate::figures::Stated;
@@ -191,6 +192,19 @@ impl<'a> FileTable<'a> {
                 Err(self.must_be(key, line, &format!("a number from {least} to {most}")))
             }
         }
+    }
+
+    /// The levels of a machine, in the words of TOWPATH_MACHINE.
+    pub(crate) fn levels(&self) -> Result<Option<Stated<MachineDescription>>> {
+        let example = "\"package 2; core 8\"";
+        let Some(Stated { value: text, line }) = self.text("levels", example)? else {
+            return Ok(None);
+        };
+        let value = MachineDescription::parse(text).map_err(|problem| {
+            let (text, title) = (text.escape_debug(), &self.title);
+            Error::new(line, format!("levels '{text}' of {title} is no description: {problem}"))
+        })?;
+        Ok(Some(Stated { value, line }))
     }
 
     /// A quantity with a unit.

@@ -289,13 +289,31 @@ proptest! {
 #[test]
 fn the_example_of_the_documentation_is_valid() {
     let page = include_str!("../../../docs/topology-file.md");
-    let examples: Vec<&str> = page.split("```toml\n").skip(1).collect();
-    assert!(!examples.is_empty());
-    for example in examples {
-        let (text, _) = example.split_once("```").unwrap();
-        let topology = NetworkTopology::parse(text).unwrap();
-        let path = topology.path("n00", "phi1").unwrap();
-        assert_eq!(path.rate, figure(12_500_000, FigureOrigin::File));
-        assert_eq!(topology.path("n00", "other").unwrap().latency.value, 10_045_000);
-    }
+    let examples: Vec<NetworkTopology> = page
+        .split("```toml\n")
+        .skip(1)
+        .map(|example| NetworkTopology::parse(example.split_once("```").unwrap().0).unwrap())
+        .collect();
+    let [links, levels] = &examples[..] else { panic!("{} examples", examples.len()) };
+    let path = links.path("n00", "phi1").unwrap();
+    assert_eq!(path.rate, figure(12_500_000, FigureOrigin::File));
+    assert_eq!(links.path("n00", "other").unwrap().latency.value, 10_045_000);
+    assert!(levels.levels("n31").is_some());
+}
+
+#[test]
+fn levels_are_those_of_the_host_or_the_usual_ones() {
+    let text = "[default]\nlevels = 'package 2; core 4'\n[[host]]\nhosts = 'a,b'\n\
+                levels = 'tile 6x4; core 2; ranks 0-47'\n";
+    let topology = NetworkTopology::parse(text).unwrap();
+    let levels = |host| topology.levels(host).map(ToString::to_string);
+    assert_eq!(levels("a").as_deref(), Some("tile 6x4; core 2"));
+    assert_eq!(levels("stranger").as_deref(), Some("package 2; core 4"));
+    assert!(topology.states_levels() && !NetworkTopology::default().states_levels());
+    let wrong = NetworkTopology::parse("[[host]]\nhosts = 'a'\nlevels = 'core 0'\n").unwrap_err();
+    assert!(wrong.to_string().contains("line 3: levels 'core 0' of [[host]] is no"), "{wrong}");
+    let differ =
+        "[[host]]\nhosts = 'a'\nlevels = 'core 2'\n[[host]]\nhosts = 'a'\nlevels = 'core 3'\n";
+    let differ = NetworkTopology::parse(differ).unwrap_err().to_string();
+    assert!(differ.contains("levels of host a differs from what line 3 says"), "{differ}");
 }

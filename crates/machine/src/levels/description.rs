@@ -13,7 +13,7 @@
 //! ranks 0-47
 //! ```
 
-use std::fs;
+use std::{fmt, fs};
 
 use super::{MOST_LEVELS, ProcessPlace};
 use crate::resources;
@@ -127,6 +127,20 @@ impl MachineDescription {
     }
 }
 
+/// The levels in the words of a description, in one line and without the processors of ranks.
+impl fmt::Display for MachineDescription {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, DescribedLevel { name, count, columns }) in self.levels.iter().enumerate() {
+            let separator = if number > 0 { "; " } else { "" };
+            match columns {
+                0 => write!(to, "{separator}{name} {count}")?,
+                _ => write!(to, "{separator}{name} {columns}x{}", count / columns)?,
+            }
+        }
+        Ok(())
+    }
+}
+
 fn level(name: &str, count: &str) -> Result<DescribedLevel, String> {
     let number =
         |text: &str| text.parse::<u32>().ok().filter(|number| (1..=1 << 16).contains(number));
@@ -154,10 +168,10 @@ mod tests {
         let path = |rank| [1, 2].map(|level| machine.place(0, rank).instance(level).unwrap());
         assert_eq!([0, 1, 2, 3, 4].map(path), [[0, 0], [1, 0], [0, 1], [1, 1], [0, 0]]);
         assert_eq!(machine.levels(), [("package", 2, 3, 0), ("core", 6, 1, 0)]);
-        assert_eq!(
-            MachineDescription::parse("tile 6x4; core 2").unwrap().levels()[0],
-            ("tile", 24, 2, 6)
-        );
+        assert_eq!(machine.to_string(), "package 2; core 3");
+        let mesh = MachineDescription::parse("tile 6x4; core 2").unwrap();
+        assert_eq!(mesh.levels()[0], ("tile", 24, 2, 6));
+        assert_eq!(mesh.to_string(), "tile 6x4; core 2");
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
         thread_level,
         main_thread: std::thread::current().id(),
         selection: selection()?,
-        machine: machine()?,
+        machine: machine(&jobs)?,
         segment,
         quota: OnceLock::new(),
         losses,
@@ -96,9 +96,9 @@ fn selection() -> Result<Selection> {
     }
 }
 
-fn machine() -> Result<Option<MachineDescription>> {
-    let setting = config::setting("TOWPATH_MACHINE");
-    setting.map(|value| MachineDescription::of_setting(&value)).transpose().map_err(failed_start)
+fn machine(jobs: &Jobs) -> Result<Option<MachineDescription>> {
+    let setting = config::setting("TOWPATH_MACHINE").map(|value| MachineDescription::of_setting(&value));
+    Ok(setting.transpose().map_err(failed_start)?.or_else(|| jobs.levels().cloned()))
 }
 
 /// Makes MPI_COMM_WORLD, MPI_COMM_SELF and the attributes of MPI_COMM_WORLD.

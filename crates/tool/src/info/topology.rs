@@ -6,6 +6,7 @@ use std::path::Path;
 
 use towpath_base::config;
 use towpath_base::sync::Ordering;
+use towpath_machine::levels::MachineDescription;
 use towpath_machine::{cores, network};
 use towpath_topology::{
     Figure, FigureOrigin, GroupNumber, HostLink, NetworkTopology, Uplink, readable_latency,
@@ -151,14 +152,13 @@ fn tree(title: String, topology: &NetworkTopology, reported: &HashMap<&str, u64>
         topology.hosts().filter(|host| topology.around(host).next().is_none()).collect();
     tree.add_hosts(&alone, 0);
     let mut rows = tree.rows;
-    let usual = HostFigures { link: topology.usual_link(), leads: None, processor: None };
+    let usual =
+        HostFigures { link: topology.usual_link(), leads: None, processor: None, levels: None };
     rows.push(usual.row("other hosts".to_owned(), 0, &[]));
-    ReportSection {
-        key: "topology",
-        title,
-        headings: &["group or host", "rate", "latency", "half duplex", "leads", "processor"],
-        rows,
-    }
+    let headings =
+        &["group or host", "rate", "latency", "half duplex", "leads", "processor", "levels"];
+    let shown = headings.len() - usize::from(!topology.states_levels());
+    ReportSection { key: "topology", title, headings: &headings[..shown], rows }
 }
 
 /// The rows of groups and hosts so far.
@@ -185,6 +185,7 @@ impl LinkTree<'_> {
             link: topology.link(host).or_reported(self.reported.get(host).copied()),
             leads: Some(topology.leads(host)),
             processor: Some(topology.processor(host)),
+            levels: topology.levels(host),
         };
         for run in hosts.chunk_by(|one, other| figures(one) == figures(other)) {
             let label = match run {
@@ -199,17 +200,18 @@ impl LinkTree<'_> {
 
 /// What is known about a host.
 #[derive(PartialEq)]
-struct HostFigures {
+struct HostFigures<'a> {
     link: HostLink,
     leads: Option<Figure<bool>>,
     processor: Option<Figure<f64>>,
+    levels: Option<&'a MachineDescription>,
 }
 
-impl HostFigures {
+impl HostFigures<'_> {
     fn row(&self, label: String, depth: usize, hosts: &[&str]) -> ReportRow {
         let HostLink { rate, latency, half_duplex } = self.link;
         let optional = |text: Option<String>| text.map_or(CellValue::Nothing(""), CellValue::Text);
-        let cells = vec![
+        let mut cells = vec![
             ("rate", CellValue::Text(with_origin(rate, readable_rate))),
             ("latency", CellValue::Text(with_origin(latency, readable_latency))),
             ("half_duplex", CellValue::Text(with_origin(half_duplex, yes_or_no))),
@@ -219,6 +221,7 @@ impl HostFigures {
                 optional(self.processor.map(|speed| with_origin(speed, |n| n.to_string()))),
             ),
         ];
+        cells.extend(self.levels.map(|levels| ("levels", CellValue::Text(levels.to_string()))));
         row("host", &label, depth, cells)
             .with("bytes_per_second", CellValue::Number(rate.value))
             .with("nanoseconds", CellValue::Number(latency.value))

@@ -29,8 +29,8 @@ pub(super) fn distances(parent: &Comm) -> Result<Option<Distances>> {
     Ok(Some(distances).filter(Distances::differ))
 }
 
-/// Where this process runs, according to the machine description in TOWPATH_MACHINE or, if there is
-/// none, to the kernel.
+/// Where this process runs, according to the description of its machine in TOWPATH_MACHINE or the
+/// topology file or, if there is none, to the kernel.
 fn own_place(parent: &Comm) -> Result<ProcessPlace> {
     let process = process::this()?;
     let host = process::host_among(parent.members())?;
