@@ -4,7 +4,8 @@ A frame of an Ethernet with packets of 1500 bytes has 1514 bytes, of which TCP l
 payload. The share of a link is payload * 1514 / 1448 / (rate * time). The token bucket that makes a
 link slow lets 16 KiB pass at once, so short data may take less than its time at the rate: a share
 without the burst counts these bytes neither as carried nor as time. No share exceeds what frames
-full of payload and a full bucket allow, or else the measurement is wrong.
+full of payload and a full bucket allow, or else the measurement is wrong. Ranks that share cores
+leave the barrier before a call one after another, which takes the time of an empty call.
 """
 
 import functools
@@ -28,8 +29,8 @@ LONG, MOST_BYTES, MOST_FRAMES = 262144, 1.03, 2
 
 
 def payload(network, operation, size):
-    """The bytes that must reach the first host, with the root, and leave it; None if unknown. A fold
-    begins with the vector of the first host, which therefore leaves it unless all others come."""
+    """The bytes that must reach the first host, with the root, and leave it; None if unknown. A
+    fold begins with the vector of the first host, which leaves it unless all others come."""
     here = network.places()[0]
     others = network.ranks - here
     least = {
@@ -56,7 +57,8 @@ def against_peers(figures):
                 yield bars.Bar(f"{figure} {size} B", own, name, (figure, size), PEERS, 1.0)
     gather = "gather-fixed-span"
     for size, bar in (8, 0.3), (1024, 0.6):
-        yield bars.Bar(f"gather {size} B", "towpath", "gather-slow-link", (gather, size), PEERS, bar)
+        yield bars.Bar(f"gather {size} B", "towpath", "gather-slow-link", (gather, size), PEERS,
+                       bar)
     for size in (1024, 4096, 16384, 65536):
         for peer, bar in (("mpich-unthrottled", 0.17), ("intel", 0.13), ("mpich", 1.0),
                           ("intel-yields", 1.0)):
@@ -109,11 +111,13 @@ def shares(figures):
         least = (needed * FRAME / PACKET - BURST) * 8 / rate
         for subject, rounds in by_subject.items():
             seconds = statistics.median(rounds.values()) / 1e6
+            empty = figures.get((name, "nothing-fixed-span", 0), {}).get(subject)
+            skew = f"{statistics.median(empty.values()):.0f}" if empty else "-"
             share, beyond = (count * 8 / rate / seconds for count in (frames, frames - BURST))
             bar = bar_of_share(network, operation, size) if subject == "towpath" else None
             verdict = "IMPOSSIBLE" if seconds < least else bars.said(bar and share >= bar)
-            yield [name, operation, size, needed, subject, f"{seconds * 1e6:.0f}", f"{share:.3f}",
-                   f"{beyond:.3f}", f"{frames * 8 / rate / least:.2f}",
+            yield [name, operation, size, needed, subject, f"{seconds * 1e6:.0f}", skew,
+                   f"{share:.3f}", f"{beyond:.3f}", f"{frames * 8 / rate / least:.2f}",
                    f">= {bar:.2f}" if bar else "", verdict]
 
 
@@ -158,8 +162,8 @@ def tables(figures):
     text += ["", *said] if said else []
     text += table(
         "Shares of the slow link, with what the headers take.",
-        ["network", "what", "bytes", "payload over the link", "who", "us", "share",
-         "without the burst", "most that is possible", "bar", "verdict"], shares(figures))
+        ["network", "what", "bytes", "payload over the link", "who", "us", "us of an empty call",
+         "share", "without the burst", "most that is possible", "bar", "verdict"], shares(figures))
     text += table(
         "What crosses the slow link in a call: bytes * 1448 / 1514, these divided by the payload, "
         "and frames for each other host.",

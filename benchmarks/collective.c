@@ -12,12 +12,13 @@
  * numbers for each library; what a rank computes does not count, what the others wait for it does),
  * processors (like fixed; what counts is the processor time of all ranks for a call), traffic (like
  * fixed; what counts is what crosses a link).
- * NAME: barrier, bcast, reduce, allreduce, allgather, alltoall, gather, scatter, gatherv, scatterv,
+ * NAME: nothing (an empty call), barrier, bcast, reduce, allreduce, allgather, alltoall, gather, scatter, gatherv, scatterv,
  * alltoallv (these three with equal blocks), reduce-scatter, scan, ibarrier, ibcast, ireduce,
  * iallreduce, iallgather, ialltoall (each with MPI_Wait), or, between the neighbours of a periodic
  * ring, neighbor-alltoall, neighbor-allgather, neighbor-ialltoall, neighbor-persistent,
  * neighbor-by-hand (MPI_Isend, MPI_Irecv and MPI_Waitall).
- * SIZE: bytes that one rank contributes (per pair in alltoall); barrier is measured with the first.
+ * SIZE: bytes that one rank contributes (per pair in alltoall); a barrier or nothing is measured
+ * with the first.
  *
  * Prints "NAME[-MODE] bytes microseconds", the mean over a batch of calls as the slowest rank saw
  * it: the best of three batches. In the modes with fixed and sync, where ranks differ,
@@ -146,6 +147,8 @@ static void call(const char *name, int bytes, int root)
     MPI_Comm comm = MPI_COMM_WORLD;
     if (!strncmp(name, "neighbor", 8))
         call_neighbors(name, bytes);
+    else if (!strcmp(name, "nothing"))
+        return;
     else if (!strcmp(name, "barrier"))
         MPI_Barrier(comm);
     else if (!strcmp(name, "bcast"))
@@ -378,8 +381,9 @@ static double measure_size(const char *name, int bytes, double budget)
 /* All sizes of one collective. */
 static void measure_sizes(const char *name, double budget, char **sizes, int number)
 {
-    int barrier = !strcmp(name, "barrier"), persistent = !strcmp(name, "neighbor-persistent");
-    for (int i = 0; i < (barrier ? 1 : number); i++) {
+    int is_empty = !strcmp(name, "barrier") || !strcmp(name, "nothing");
+    int persistent = !strcmp(name, "neighbor-persistent");
+    for (int i = 0; i < (is_empty ? 1 : number); i++) {
         int bytes = atoi(sizes[i]);
         size_t room = (size_t)bytes * (size_t)(size > 2 ? size : 2);
         out = block(room);
@@ -390,7 +394,7 @@ static void measure_sizes(const char *name, double budget, char **sizes, int num
         }
         if (persistent)
             MPI_Neighbor_alltoall_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, ring, MPI_INFO_NULL, &again);
-        double slowest = measure_size(name, barrier ? 0 : bytes, budget);
+        double slowest = measure_size(name, is_empty ? 0 : bytes, budget);
         if (persistent)
             MPI_Request_free(&again);
         release(out);

@@ -64,7 +64,7 @@ class Network:
 
 
 def clusters(name, hosts, ranks, pinned=False, mapping="block"):
-    """Collectives of many ranks, each after a barrier, by links without a limit and of 10 Gbit/s."""
+    """Collectives of many ranks, each after a barrier, by links without limit and of 10 Gbit/s."""
     long = ["bcast", "reduce", "allreduce", "gather", "scatter", "reduce-scatter", "scan",
             "iallreduce"]
     short = ["barrier", *long, "allgather", "alltoall", "ialltoall"]
@@ -83,13 +83,13 @@ def slow_root(name, options, ranks=64,
     """Gathers to a host that is slower than the others, each after a barrier."""
     return Network(
         f"gather-{name}", f"--hosts 8 {options}",
-        ["fixed-span", "0.3", "gather", *map(str, ROOT_SIZES), "until=2"],
+        ["fixed-span", "0.3", "nothing,gather", *map(str, ROOT_SIZES), "until=2"],
         who, ranks=ranks, hosts=8, pinned=False, rounds=5, collectives=True, seconds=150)
 
 
 def slow_links():
-    """Gathers of so many bytes in all to a host behind a slow link: some hosts, ranks, mappings, and
-    two roots on that host. Towpath alone."""
+    """Gathers of so many bytes in all to a host behind a slow link: some hosts, ranks, mappings,
+    and two roots on that host. Towpath alone."""
     for hosts, ranks in (4, 8), (8, 8), (4, 64), (8, 64), (4, 256), (8, 256):
         each = ranks // hosts
         for mapping in ("block", "cyclic", "unequal") if each > 1 else ("block",):
@@ -101,14 +101,14 @@ def slow_links():
             root = network.last_of_first_host()
             for at in (0, root) if root else (0,):
                 name = network.name + (f"-root{at}" if at else "")
-                figures = ["fixed-span", "0.3", "gather", *sizes, "until=2", f"root={at}"]
+                figures = ["fixed-span", "0.3", "nothing,gather", *sizes, "until=2", f"root={at}"]
                 yield Network(**{**vars(network), "name": name, "figures": figures})
 
 
 def link_bound(rate):
     """Long collectives with one slow host."""
     return Network(f"link-8x1-long-{rate}", f"--hosts 8 --slow host0={rate}",
-                   ["fixed-span", "0.3", "bcast,allreduce", str(1 << 20), "until=2"], OWN,
+                   ["fixed-span", "0.3", "nothing,bcast,allreduce", str(1 << 20), "until=2"], OWN,
                    ranks=8, hosts=8, pinned=False, rounds=3, collectives=True)
 
 
