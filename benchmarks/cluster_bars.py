@@ -30,7 +30,8 @@ LONG, MOST_BYTES, MOST_FRAMES = 262144, 1.03, 2
 
 def payload(network, operation, size):
     """The bytes that must reach the first host, with the root, and leave it; None if unknown. A
-    fold begins with the vector of the first host, which leaves it unless all others come."""
+    fold begins with the vector of the first host, which leaves it unless those of all others come.
+    """
     here = network.places()[0]
     others = network.ranks - here
     least = {
@@ -38,7 +39,7 @@ def payload(network, operation, size):
         "bcast": (0, size), "reduce": (size, size), "allreduce": (size, size), "scan": (0, size),
         "gather": (others * size, 0), "scatter": (0, others * size),
         "allgather": (others * size, here * size),
-        "reduce-scatter": (here * size, others * size),
+        "reduce-scatter": (here * size, network.ranks * size),
         "alltoall": (here * others * size, here * others * size),
     }
     return least.get(operation) or least.get(operation.removeprefix("i"))

@@ -12,11 +12,11 @@
  * numbers for each library; what a rank computes does not count, what the others wait for it does),
  * processors (like fixed; what counts is the processor time of all ranks for a call), traffic (like
  * fixed; what counts is what crosses a link).
- * NAME: nothing (an empty call), barrier, bcast, reduce, allreduce, allgather, alltoall, gather, scatter, gatherv, scatterv,
- * alltoallv (these three with equal blocks), reduce-scatter, scan, ibarrier, ibcast, ireduce,
- * iallreduce, iallgather, ialltoall (each with MPI_Wait), or, between the neighbours of a periodic
- * ring, neighbor-alltoall, neighbor-allgather, neighbor-ialltoall, neighbor-persistent,
- * neighbor-by-hand (MPI_Isend, MPI_Irecv and MPI_Waitall).
+ * NAME: nothing (an empty call), barrier, bcast, reduce, allreduce, allgather, alltoall, gather,
+ * scatter, gatherv, scatterv, alltoallv (these three with equal blocks), reduce-scatter, scan,
+ * ibarrier, ibcast, ireduce, iallreduce, iallgather, ialltoall (each with MPI_Wait), or, between the
+ * neighbours of a periodic ring, neighbor-alltoall, neighbor-allgather, neighbor-ialltoall,
+ * neighbor-persistent, neighbor-by-hand (MPI_Isend, MPI_Irecv and MPI_Waitall).
  * SIZE: bytes that one rank contributes (per pair in alltoall); a barrier or nothing is measured
  * with the first.
  *
