@@ -341,7 +341,8 @@ def write_slow_root(path):
         measured = [row for row in csv.DictReader(file) if row["network"] in ROOT_NETWORKS]
     dates = sorted({row["date"][:10] for row in measured})
     when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
-    text = [TABLE, "", f"Medians in us, measured {when}.", "", *rows]
+    what = "Medians in us, from the first rank that leaves the barrier to the last that leaves the call"
+    text = [TABLE, "", f"{what}, measured {when}.", "", *rows]
     page.write_text(before + "\n".join(text) + "\n")
 
 
