@@ -155,7 +155,10 @@ def launcher(library, network):
     # Hosts by name take this many ranks in turn.
     hosts = ["-hosts", ",".join(names), "-ppn", 1 if cyclic else each]
     if network.mapping == "unequal":
-        hosts = ["-hosts", ",".join(listed)]
+        # Intel MPI reads numbers of ranks in a file only.
+        machines = OUT / "machines"
+        machines.write_text("\n".join([*listed, ""]))
+        hosts = ["-machinefile", machines]
     if library.name in ("towpath", "before"):
         return [*start, *hosts, "--launcher", f"{enter_plainly} {{host}}"]
     if library.name == "openmpi":

@@ -75,7 +75,7 @@ def clusters(name, hosts, ranks, pinned=False, mapping="block"):
                 f"cluster-{name}{suffix}{rate}", f"--hosts {hosts}{options}",
                 ["span", "0.06", ",".join(some), *map(str, sizes), "until=2"],
                 f"^({EVERYBODY}{forced})$", ranks=ranks, hosts=hosts, pinned=pinned,
-                mapping=mapping, collectives=True, seconds=120)
+                mapping=mapping, collectives=True, seconds=60)
 
 
 def slow_root(name, options, ranks=64,
@@ -84,7 +84,7 @@ def slow_root(name, options, ranks=64,
     return Network(
         f"gather-{name}", f"--hosts 8 {options}",
         ["fixed-span", "0.3", "nothing,gather", *map(str, ROOT_SIZES), "until=2"],
-        who, ranks=ranks, hosts=8, pinned=False, rounds=5, collectives=True, seconds=150)
+        who, ranks=ranks, hosts=8, pinned=False, rounds=5, collectives=True, seconds=100)
 
 
 def slow_links():
