@@ -421,7 +421,7 @@ int main(int argc, char **argv)
     const char *cores = placement(&argc, argv);
     while (argc > 1 && is_option(argv[argc - 1]))
         argc--;
-    if (argc < 5) {
+    if (argc < 5 || (!strcmp(argv[1], "traffic") && !*counters)) {
         fprintf(stderr, "usage: collective back|fixed|sync|fixed-sync|span|fixed-span|unequal|"
                         "processors|traffic SECONDS NAME,NAME SIZE... [until=SECONDS] "
                         "[root=RANK] [counters=PROGRAM] [pin=CORE,CORE]\n");
