@@ -256,10 +256,10 @@ def measure_inside(network, chosen, first, rounds):
                 started = time.monotonic()
                 for name, size, value in measure(subject, network):
                     writer.writerow([date, number, f"{line:.0f}", subject.name, network.name, name, size, value])
+                file.flush()
                 # It has said so; other rounds would not end either.
                 if time.monotonic() - started >= network.seconds:
                     chosen.remove(subject)
-            file.flush()
 
 
 def chosen_of(everybody, network, options):
