@@ -2,7 +2,7 @@
 """Speed between hosts that are network namespaces: Towpath by each of its transports, one bare TCP connection, and the three peers
 over TCP, each with the system's congestion control and with cubic; interleaved A B C A B C, with medians, ratios and the bars.
 
-    hosts.py                              everything, nine rounds (ten minutes on two cores)
+    hosts.py                              everything (less than three hours on two cores)
     hosts.py --rounds 3 --only '^1500'    one network, quickly; --subjects 'towpath|bare' picks who is measured
     hosts.py --only '^cluster' --subjects '^towpath|mpich'       collectives of many ranks
     hosts.py --only '^(link|traffic)'     what a slow link carries
@@ -279,7 +279,7 @@ def measure_all(options, everybody):
     for network in NETWORKS:
         if not re.search(options.only, network.name):
             continue
-        started, rounds = time.monotonic(), min(options.rounds, network.rounds)
+        started, rounds = time.monotonic(), options.rounds or network.rounds
         names = [one.name for one in chosen_of(everybody, network, options)]
         # Whoever measures has all rounds of a network in one process, but where the network does not outlive a run.
         parts = [(number, 1, [name]) for number in range(rounds) for name in names] if network.anew else [(0, rounds, names)]
@@ -372,7 +372,7 @@ networks called "default", Towpath chooses its transport itself (towpath), and r
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, help="of each network; by default nine, or fewer where a round takes minutes")
     parser.add_argument("--only", default="", help=f"networks that this regular expression finds: {', '.join(one.name for one in NETWORKS)}")
     parser.add_argument("--subjects", default="", help="who is measured: a regular expression for bare, towpath (which chooses its transport itself), "
                         "towpath-tcp, mpich, mpich-cubic, ...")

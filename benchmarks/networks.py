@@ -38,7 +38,7 @@ class Network:
     hosts: int = 2
     anew: bool = False  # made again for each run, because something happens to it
     pinned: bool = True
-    rounds: int = 99
+    rounds: int = 9  # unless others are asked for
     # How ranks lie on hosts: in blocks of the same or of unequal lengths, or cyclic, which is rank
     # r on host r modulo the number of hosts.
     mapping: str = "block"
@@ -75,7 +75,7 @@ def clusters(name, hosts, ranks, pinned=False, mapping="block"):
                 f"cluster-{name}{suffix}{rate}", f"--hosts {hosts}{options}",
                 ["span", "0.06", ",".join(some), *map(str, sizes), "until=2"],
                 f"^({EVERYBODY}{forced})$", ranks=ranks, hosts=hosts, pinned=pinned,
-                mapping=mapping, collectives=True, seconds=60)
+                mapping=mapping, rounds=1, collectives=True, seconds=60)
 
 
 def slow_root(name, options, ranks=64,
@@ -84,7 +84,7 @@ def slow_root(name, options, ranks=64,
     return Network(
         f"gather-{name}", f"--hosts 8 {options}",
         ["fixed-span", "0.3", "nothing,gather", *map(str, ROOT_SIZES), "until=2"],
-        who, ranks=ranks, hosts=8, pinned=False, rounds=5, collectives=True, seconds=100)
+        who, ranks=ranks, hosts=8, pinned=False, rounds=1, collectives=True, seconds=100)
 
 
 def slow_links():
@@ -95,7 +95,7 @@ def slow_links():
         for mapping in ("block", "cyclic", "unequal") if each > 1 else ("block",):
             suffix = "" if mapping == "block" else f"-{mapping}"
             network = Network(f"link-{hosts}x{each}{suffix}", f"--hosts {hosts} --slow {SLOW_LINK}",
-                              [], OWN, ranks=ranks, hosts=hosts, pinned=False, rounds=3,
+                              [], OWN, ranks=ranks, hosts=hosts, pinned=False, rounds=1,
                               mapping=mapping, collectives=True)
             sizes = [str(total // ranks) for total in TOTALS]
             root = network.last_of_first_host()
