@@ -333,7 +333,7 @@ static struct traffic traffic_so_far(void)
     return found;
 }
 
-/* What crosses the link in so many calls and the two barriers around them. */
+/* What crosses the link in so many calls and the barriers around them. */
 static struct traffic traffic_of(const char *name, int bytes, int count)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -342,6 +342,8 @@ static struct traffic traffic_of(const char *name, int bytes, int count)
     calls(name, bytes, count);
     MPI_Barrier(MPI_COMM_WORLD);
     struct traffic after = traffic_so_far();
+    /* Before that nobody may begin with anything else. */
+    MPI_Barrier(MPI_COMM_WORLD);
     for (int direction = IN; direction < DIRECTIONS; direction++) {
         after.bytes[direction] -= before.bytes[direction];
         after.frames[direction] -= before.frames[direction];
