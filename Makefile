@@ -62,7 +62,7 @@ bench: build
 	@$(PYTHON) benchmarks/run.py --rounds $(ROUNDS)
 
 bench-hosts: build
-	@$(PYTHON) benchmarks/hosts.py --rounds $(ROUNDS)
+	@$(PYTHON) benchmarks/hosts.py
 
 stress: build
 	$(PYTHON) tests/mpi/run.py --library towpath --stress --repeat $(REPEAT) --filter '$(TEST)'

@@ -77,15 +77,20 @@ def ratio(bar, figures):
     return (statistics.median(ratios), len(ratios)) if ratios else (None, 0)
 
 
-def verdicts(figures):
-    """A table with one line for each bar."""
+def said(holds):
+    """The verdict about a bar; nothing where there is none."""
+    return "" if holds is None else "met" if holds else "MISSED"
+
+
+def verdicts(figures, some):
+    """A table with one line for each of some bars."""
     text = [f"A bar is missed when the measured ratio passes it by more than {MARGIN:.0%}.", "",
             "| what | who | against | network | bar | measured | rounds | verdict |", "|---|---|---|---|---|---|---|---|"]
-    for bar in BARS:
+    for bar in some:
         value, rounds = ratio(bar, figures)
         more = bar.figure[0] in MORE_IS_BETTER
         holds = value is not None and (value >= bar.bar * (1 - MARGIN) if more else value <= bar.bar * (1 + MARGIN))
-        verdict = "not measured" if value is None else "met" if holds else "MISSED"
+        verdict = "not measured" if value is None else said(holds)
         against = ", ".join(str(one) for one in bar.against) if bar.other is None else " ".join(str(word) for word in bar.other)
         shown = "-" if value is None else f"{value:.2f}"
         text.append(f"| {bar.what} | {bar.own} | {against} | {bar.network} | {'>=' if more else '<='} {bar.bar:g} | {shown} | {rounds} | {verdict} |")

@@ -190,7 +190,7 @@ def cases_on_hosts(options):
     for subject in hosts.subjects([], options.prefix):
         for ranks in options.ranks if subject.name in names else []:
             network = hosts.Network("", "", [], ranks=ranks, hosts=options.hosts, pinned=False,
-                                    cyclic=options.cyclic)
+                                    mapping="cyclic" if options.cyclic else "block")
             launch = hosts.launcher(subject.library, network)
             for mode in options.modes:
                 settings = hosts.settings_of(subject, network)

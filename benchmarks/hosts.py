@@ -2,9 +2,10 @@
 """Speed between hosts that are network namespaces: Towpath by each of its transports, one bare TCP connection, and the three peers
 over TCP, each with the system's congestion control and with cubic; interleaved A B C A B C, with medians, ratios and the bars.
 
-    hosts.py                              everything, nine rounds (ten minutes on two cores)
+    hosts.py                              everything (less than three hours on two cores)
     hosts.py --rounds 3 --only '^1500'    one network, quickly; --subjects 'towpath|bare' picks who is measured
     hosts.py --only '^cluster' --subjects '^towpath|mpich'       collectives of many ranks
+    hosts.py --only '^(link|traffic)'     what a slow link carries
     hosts.py --only '^cluster' --subjects '^towpath' --before PREFIX     against an earlier build
     hosts.py --append ...                 further rounds of the same table
     hosts.py --table build/bench/hosts.csv        the table again, from recorded figures
@@ -28,10 +29,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import bars
+import cluster_bars
 import libraries
 import measuring
 import tables
 from libraries import environments
+from networks import NETWORKS, ROOT_NETWORKS, Network
 
 HERE = Path(__file__).resolve().parent
 TEST_HOSTS = HERE.parent / "tests" / "hosts" / "hosts.py"
@@ -48,94 +51,17 @@ TABLE = "<!-- benchmarks/hosts.py --docs -->"
 # Exit status of a network that cannot be made here.
 SKIPPED = 77
 BATCH = "0.03"
-# The root of a gather on a coprocessor: behind a slow link, with a fifth of a core for all ranks.
-SLOW_LINK, WEAK_ROOT = "host0=1gbit", "host0=1000/5000"
-ROOT_SIZES = (8, 1024, 4096, 16384, 65536)
-ROOT_NETWORKS = {
-    "gather-slow-link": "root behind 1 Gbit/s",
-    "gather-weak-root": "root's host has a fifth of a core",
-    "gather-weak-root-slow-link": "root behind 1 Gbit/s with a fifth of a core",
-}
 PORT = "5201"
+# Prints the counters of the first host's link: what it receives, by its port of the bridge, which
+# is in the network of the first process, and what it sends.
+COUNTERS = """#!/bin/sh
+nsenter --net=/proc/1/ns/net tc -s qdisc show dev port0-0 && tc -s qdisc show dev eth0
+"""
 # Puts a rank of a host, or whatever else is started there, on the host's core.
 PINNED = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 exec taskset -c $((${1#host} % CORES)) "$BY" "$@"
 """
-
-PAIR = ["latency:1", "latency:1024", "latency:8192", "latency:65536", "latency:1048576", "bandwidth:1048576", "rate:1024"]
-EVERY_SIZE = [f"latency:{size}" for size in bars.SIZES]
-TO_ALL = [*(f"{what}:{size}" for size in (65536, 8192, 1024) for what in ("broadcast", "unicasts")), "barrier:0", "allreduce:8", "allreduce:32768"]
-
-
-@dataclass
-class Network:
-    """Hosts and their links, and what is measured on them."""
-
-    name: str
-    options: str
-    figures: list
-    who: str = "^(?!towpath$|openmpi-without-han$)"
-    ranks: int = 2
-    hosts: int = 2
-    anew: bool = False  # made again for each run, because something happens to it
-    pinned: bool = True
-    rounds: int = 99
-    cyclic: bool = False  # rank r on host r modulo the number of hosts, instead of blocks of ranks
-    collectives: bool = False  # `figures` are arguments of benchmarks/collective.c
-    seconds: int = 70  # longest run
-
-
-def clusters(name, hosts, ranks, pinned=False, cyclic=False):
-    """Collectives of many ranks, each after a barrier, by links without a limit and of 10 Gbit/s."""
-    long = ["bcast", "reduce", "allreduce", "gather", "scatter", "reduce-scatter", "scan"]
-    long.append("iallreduce")
-    short = ["barrier", *long, "allgather", "alltoall", "ialltoall"]
-    forced = "|towpath-tcp|towpath-clic" if pinned else ""
-    who = f"^(towpath|before|mpich|openmpi|openmpi-without-han|intel{forced})$"
-    for rate, options in ("", ""), ("-10gbit", " --rate 10gbit"):
-        for suffix, some, sizes in ("", short, [8, 1024, 32768]), ("-1mib", long, [1 << 20]):
-            yield Network(
-                f"cluster-{name}{suffix}{rate}", f"--hosts {hosts}{options}",
-                ["sync", "0.06", ",".join(some), *map(str, sizes), "until=2"], who,
-                ranks=ranks, hosts=hosts, pinned=pinned, cyclic=cyclic, collectives=True,
-                seconds=120)
-
-
-def slow_root(name, options, ranks=64,
-              who="^(towpath|before|mpich|openmpi|intel|mpich-unthrottled|intel-yields)$"):
-    """Gathers to a host that is slower than the others, each after a barrier."""
-    return Network(
-        f"gather-{name}", f"--hosts 8 {options}",
-        ["fixed-sync", "0.3", "gather", *map(str, ROOT_SIZES), "until=2"],
-        who, ranks=ranks, hosts=8, pinned=False, rounds=5, collectives=True, seconds=150)
-
-
-NETWORKS = [
-    Network("1500", "--mtu 1500", PAIR),
-    Network("9000", "--mtu 9000", PAIR),
-    # What a program gets that chooses nothing.
-    *(Network(name, f"--mtu {mtu}", EVERY_SIZE, "^towpath$|mpich|^openmpi(-cubic)?$|intel",
-              pinned=pinned)
-      for name, (mtu, pinned) in bars.DEFAULT.items()),
-    Network("gigabit", "--rate 1gbit", ["bandwidth:1048576"], "towpath-|bare"),
-    Network("two-gigabits", "--rate 1gbit --rails 2", ["bandwidth:1048576"], "towpath-|bare"),
-    Network("dying", "--rate 1gbit --rails 2 --kill-rail 1 --after 2", ["whole:4"], "towpath-", anew=True, rounds=3),
-    Network("lossy", "--rate 1gbit --kernel-loss 1", ["bandwidth:1048576"], "towpath-clic"),
-    Network("eight", "--hosts 8 --mtu 9000", TO_ALL, "towpath-", ranks=8, hosts=8),
-    # A rank of Intel MPI takes 120 MB: 256 of them are more than the machine has, and what the system ends then may be anything.
-    *clusters("8x1", 8, 8),
-    *clusters("8x1-pinned", 8, 8, pinned=True),
-    *clusters("8x8", 8, 64),
-    *clusters("6x8-cyclic", 6, 48, cyclic=True),
-    slow_root("slow-link", f"--slow {SLOW_LINK}"),
-    slow_root("weak-root", f"--weak {WEAK_ROOT}"),
-    slow_root("weak-root-slow-link", f"--slow {SLOW_LINK} --weak {WEAK_ROOT}"),
-    slow_root("weak-root-slow-link-256", f"--slow {SLOW_LINK} --weak {WEAK_ROOT}", ranks=256,
-              who="^(towpath|before)$"),
-    Network("start", "--hosts 8", ["start"], "towpath-|^mpich$", ranks=256, hosts=8, pinned=False, rounds=3),
-]
-
 
 # Settings that users rarely know. Two are for crowded processors: MPICH is measured with its own
 # elsewhere, Intel MPI without. HAN is the hierarchical collectives of Open MPI.
@@ -144,6 +70,7 @@ UNUSUAL = {
     "intel": ("yields", {"I_MPI_THREAD_YIELD": "2"}),
     "openmpi": ("without-han", {"OMPI_MCA_coll": "^han"}),
 }
+LINEAR = {"TOWPATH_COLLECTIVE": "gather:linear"}
 
 
 @dataclass
@@ -165,7 +92,8 @@ def subjects(transports, prefix, before=None):
         earlier = [Subject("before", library)]
     # No fabric here: libfabric carries messages where a provider is named.
     provider = {"TOWPATH_OFI_PROVIDER": os.environ.get("TOWPATH_OFI_PROVIDER", "tcp")}
-    found = [Subject("bare"), Subject("towpath", own), *earlier]
+    found = [Subject("bare"), Subject("towpath", own), *earlier,
+             Subject("forced-linear", own, LINEAR)]
     found += [Subject(f"towpath-{name}", own, {"TOWPATH_NETWORK": name, **(provider if name == "ofi" else {})}) for name in transports]
     settings = {"mpich": {"UCX_TLS": "tcp,self"}, "openmpi": {}, "intel": {"I_MPI_FABRICS": "ofi", "I_MPI_PIN": "0", "FI_PROVIDER": "tcp"}}
     for library in libraries.libraries(["mpich", "openmpi", "intel"]):
@@ -203,30 +131,42 @@ def build(chosen):
         compile_one(library.compiler, HERE / "start.c", OUT / library.name / "start", *link)
         with_headers = [*library.compiler, f"-I{HERE}"]
         compile_one(with_headers, HERE / "collective.c", OUT / library.name / "collective", *link)
+    write_script("counters", COUNTERS)
     for name in ("ENTER", "RUN"):
-        script = OUT / f"pinned-{name.lower()}"
-        script.write_text(PINNED.replace("CORES", str(libraries.CORES)).replace("$BY", f"$HOSTS_{name}"))
-        script.chmod(0o755)
+        text = PINNED.replace("CORES", str(libraries.CORES)).replace("$BY", f"$HOSTS_{name}")
+        write_script(f"pinned-{name.lower()}", text)
+
+
+def write_script(name, text):
+    script = OUT / name
+    script.write_text(text)
+    script.chmod(0o755)
 
 
 def launcher(library, network):
     """The words that start ranks on the hosts of a network."""
     names = os.environ["HOSTS_NAMES"].split(",")
-    each = network.ranks // len(names)
+    each, cyclic = network.ranks // len(names), network.mapping == "cyclic"
+    listed = [f"{name}:{count}" for name, count in zip(names, network.places())]
     enter, enter_plainly = OUT / "pinned-enter", OUT / "pinned-run"
     if not network.pinned:
         enter, enter_plainly = os.environ["HOSTS_ENTER"], os.environ["HOSTS_RUN"]
     start = [library.prefix / "bin" / "mpiexec", "-n", network.ranks]
-    each = 1 if network.cyclic and library.name != "openmpi" else each
+    # Hosts by name take this many ranks in turn.
+    hosts = ["-hosts", ",".join(names), "-ppn", 1 if cyclic else each]
+    if network.mapping == "unequal":
+        # Intel MPI reads numbers of ranks in a file only.
+        machines = OUT / "machines"
+        machines.write_text("\n".join([*listed, ""]))
+        hosts = ["-machinefile", machines]
     if library.name in ("towpath", "before"):
-        return [*start, "--hosts", ",".join(names), "-ppn", each, "--launcher", f"{enter_plainly} {{host}}"]
+        return [*start, *hosts, "--launcher", f"{enter_plainly} {{host}}"]
     if library.name == "openmpi":
-        places = ",".join(f"{name}:{each}" for name in names)
-        start += ["--map-by", "node"] if network.cyclic else []
-        return [*start, "--host", places, "--bind-to", "none", "--prtemca", "plm_ssh_agent", enter, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
+        start += ["--map-by", "node"] if cyclic else []
+        return [*start, "--host", ",".join(listed), "--bind-to", "none", "--prtemca", "plm_ssh_agent", enter, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
                 "--mca", "btl_tcp_if_include", "10.77.0.0/24"]
     how = ["-bootstrap", "rsh", "-bootstrap-exec", enter] if library.name == "intel" else ["-launcher", "rsh", "-launcher-exec", enter]
-    return [*start, *how, "-hosts", ",".join(names), "-ppn", each]
+    return [*start, *how, *hosts]
 
 
 def settings_of(subject, network):
@@ -257,7 +197,11 @@ def rows_of(result):
     if result.returncode:
         print(f"   ended with {result.returncode}: {result.stderr[-300:]}", flush=True)
         return []
-    rows = [line.split() for line in result.stdout.splitlines()]
+    return rows_in(result.stdout)
+
+
+def rows_in(text):
+    rows = [line.split() for line in text.splitlines()]
     return [(row[0], int(row[1]), float(row[2])) for row in rows if len(row) in (3, 5)]
 
 
@@ -269,6 +213,7 @@ def measure(subject, network):
     program = [OUT / subject.library.name / "start"] if starting else [OUT / subject.library.name / "mpi", BATCH, *network.figures]
     if network.collectives:
         program = [OUT / subject.library.name / "collective", *network.figures]
+        program += [f"counters={OUT / 'counters'}"] if network.figures[0] == "traffic" else []
     pin = ["taskset", "-c", "0"] if network.pinned else []
     command = [*pin, *launcher(subject.library, network), *program]
     started = time.monotonic()
@@ -276,9 +221,10 @@ def measure(subject, network):
         result = subprocess.run([str(word) for word in command], env=environments.clean_environment(**settings_of(subject, network)),
                                 capture_output=True, text=True, timeout=network.seconds,
                                 stdin=subprocess.DEVNULL)
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired as expired:
         print(f"   {subject.name} {network.name}: still ran after {network.seconds} s", flush=True)
-        return []
+        # What it had printed is measured.
+        return rows_in((expired.stdout or b"").decode())
     if starting and not result.returncode:
         return [("start", 0, time.monotonic() - started)]
     return rows_of(result)
@@ -306,10 +252,14 @@ def measure_inside(network, chosen, first, rounds):
         writer = csv.writer(file)
         for number in range(first, first + rounds):
             line = measuring.line_nanoseconds()
-            for subject in chosen:
+            for subject in list(chosen):
+                started = time.monotonic()
                 for name, size, value in measure(subject, network):
                     writer.writerow([date, number, f"{line:.0f}", subject.name, network.name, name, size, value])
-            file.flush()
+                file.flush()
+                # It has said so; other rounds would not end either.
+                if time.monotonic() - started >= network.seconds:
+                    chosen.remove(subject)
 
 
 def chosen_of(everybody, network, options):
@@ -329,7 +279,7 @@ def measure_all(options, everybody):
     for network in NETWORKS:
         if not re.search(options.only, network.name):
             continue
-        started, rounds = time.monotonic(), min(options.rounds, network.rounds)
+        started, rounds = time.monotonic(), options.rounds or network.rounds
         names = [one.name for one in chosen_of(everybody, network, options)]
         # Whoever measures has all rounds of a network in one process, but where the network does not outlive a run.
         parts = [(number, 1, [name]) for number in range(rounds) for name in names] if network.anew else [(0, rounds, names)]
@@ -376,8 +326,9 @@ def table(path):
         unit = bars.UNITS.get(name, "us")
         first = [network, name, str(size), unit, str(rounds)]
         text.append("| " + " | ".join(first + cells) + " |")
-    if any(not network.startswith(("cluster", "gather")) for network, _, _ in figures):
-        text += ["", *bars.verdicts(figures)]
+    if any(not network.startswith(cluster_bars.NETWORKS) for network, _, _ in figures):
+        text += ["", *bars.verdicts(figures, bars.BARS)]
+    text += cluster_bars.tables(figures)
     return "\n".join(text) + "\n"
 
 
@@ -393,7 +344,8 @@ def write_slow_root(path):
         measured = [row for row in csv.DictReader(file) if row["network"] in ROOT_NETWORKS]
     dates = sorted({row["date"][:10] for row in measured})
     when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
-    text = [TABLE, "", f"Medians in us, measured {when}.", "", *rows]
+    what = "Medians in us, from the first rank that leaves the barrier to the last that leaves the call"
+    text = [TABLE, "", f"{what}, measured {when}.", "", *rows]
     page.write_text(before + "\n".join(text) + "\n")
 
 
@@ -420,7 +372,7 @@ networks called "default", Towpath chooses its transport itself (towpath), and r
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, help="of each network; by default nine, or fewer where a round takes minutes")
     parser.add_argument("--only", default="", help=f"networks that this regular expression finds: {', '.join(one.name for one in NETWORKS)}")
     parser.add_argument("--subjects", default="", help="who is measured: a regular expression for bare, towpath (which chooses its transport itself), "
                         "towpath-tcp, mpich, mpich-cubic, ...")

@@ -136,12 +136,11 @@ def measure(subject, cluster, collective, algorithm):
     settings["TOWPATH_TOPOLOGY"] = topology_of(cluster)
     sizes = [0] if collective == "barrier" else cluster.sizes
     name = PROGRAM_NAMES.get(collective, collective)
-    figures = ["fixed-sync", "0.1", name, *map(str, sizes), "until=2"]
+    figures = ["fixed-span", "0.1", name, *map(str, sizes), "until=2"]
     network = hosts.Network(cluster.name, "", figures, ranks=cluster.hosts * cluster.ranks,
                             hosts=cluster.hosts, pinned=cluster.pinned, collectives=True)
     one = hosts.Subject(subject.name, subject.library, settings)
-    rows = hosts.measure(one, network)
-    return [(size, value) for name, size, value in rows if not name.endswith("-mean")]
+    return [(size, value) for _, size, value in hosts.measure(one, network)]
 
 
 def measure_inside(options, cluster, subject):

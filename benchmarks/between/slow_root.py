@@ -11,9 +11,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as pyplot  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from hosts import ROOT_NETWORKS, ROOT_SIZES, read  # noqa: E402
+from hosts import read  # noqa: E402
+from networks import ROOT_NETWORKS, ROOT_SIZES  # noqa: E402
 
-FIGURE = "gather-fixed-sync"
+FIGURE = "gather-fixed-span"
 OWN = "towpath"
 COLOURS = {OWN: "#c0392b", "intel": "#2471a3", "intel-yields": "#85c1e9", "mpich": "#7d8a8c",
            "mpich-unthrottled": "#bfc9ca", "openmpi": "#b9770e"}
