@@ -3,15 +3,19 @@
 
 use std::collections::VecDeque;
 
-use super::{Fold, Ready, SEGMENTS, WINDOW, longest};
+use super::{Fold, Ready, SEGMENT, SEGMENTS, WINDOW, longest};
 use crate::Placement;
 use crate::builder::{Builder, Mark};
+use crate::cost::Picoseconds;
 use crate::operand::Operand;
 
 /// Bytes of a chunk of stripes where a link is slow.
 const CHUNK: i64 = 128 << 10;
 /// Most chunks of a vector that becomes ready in segments.
-const CHUNKS: i64 = 8;
+const CHUNKS: i64 = 16;
+/// A stripe of such a chunk keeps the slowest link busy for at least so long, several times what
+/// its messages cost the processors.
+const LEAST_TIME: Picoseconds = 40_000_000;
 
 /// The stripes of a vector, chunk by chunk. Several chunks use both directions of a slow link at
 /// the same time, and while one moves, a vector that becomes ready in segments has time for the
@@ -26,9 +30,10 @@ pub(crate) fn chunks(
     let most = if placement.has_leaves() {
         (CHUNK / size).max((count / SEGMENTS).saturating_mul(stripes).saturating_add(1))
     } else if ready.is_in_segments() {
-        // Whole segments, and at least one for each stripe.
-        let segment = longest(operand);
-        (count / CHUNKS / segment + 1).max(stripes).saturating_mul(segment)
+        // Whole segments.
+        let (segment, gap) = (longest(operand), placement.ring_costs().gap_per_byte);
+        let stripe = (LEAST_TIME / gap.max(1)) as i64 / SEGMENT + 1;
+        (count / CHUNKS / segment + 1).max(stripes * stripe).saturating_mul(segment)
     } else {
         count.max(1)
     };
@@ -110,13 +115,13 @@ impl<'a> StripeFold<'a> {
             *arrived = builder.receive(from, turn, operand.piece(*memory, &mine));
             builder.after(*arrived, free);
         }
+        // Stripes that leave as they become ready would all go to the same rank at a time.
+        let is_ready = ready.of(builder, &(starts[0]..starts[size]));
         for step in 1..size {
             let to = (rank + step) % size;
-            let is_ready = ready.of(builder, &range(to));
             sent[to] = builder.send(to, turn, operand.piece(vector, &range(to)));
             builder.after(sent[to], is_ready);
         }
-        let is_ready = ready.of(builder, &mine);
         let (own_copy, copied) = &mut vectors[rank];
         *copied = builder.copy(operand.piece(vector, &mine), operand.piece(*own_copy, &mine));
         builder.after(*copied, free);
