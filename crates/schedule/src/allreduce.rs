@@ -50,7 +50,13 @@ pub(crate) fn append_after(
                 fold::all(builder, operand, &vectors, 0..operand.count, receive);
             }
             Algorithm::ReduceBcast => reduce_bcast(builder, call, operand, receive, ready),
-            _ => return stripes(builder, call, operand, receive, ready),
+            _ if exchanges_stripes(&builder.team) => {
+                return stripes(builder, operand, receive, ready);
+            }
+            _ => {
+                ready.wait(builder);
+                stripes_and_allgather(builder, call, operand, receive);
+            }
         }
     }
     builder.phase();
@@ -95,21 +101,14 @@ fn reduce_bcast(
     broadcast::of_result(builder, call, relay, &data);
 }
 
-fn stripes(
-    builder: &mut Builder,
-    call: &Call,
-    operand: &Operand,
-    receive: *mut u8,
-    ready: &Ready,
-) -> Ready {
+/// True if all ranks send each other their stripes of the result.
+fn exchanges_stripes(team: &Team) -> bool {
+    team.size() <= group_costs::DIRECT || team.placement.has_leaves()
+}
+
+fn stripes(builder: &mut Builder, operand: &Operand, receive: *mut u8, ready: &Ready) -> Ready {
     let (rank, size) = (builder.rank(), builder.size());
     let placement = builder.team.placement.clone();
-    if size > group_costs::DIRECT && !placement.has_leaves() {
-        ready.wait(builder);
-        stripes_and_allgather(builder, call, operand, receive);
-        builder.phase();
-        return Ready::default();
-    }
     let mut done = Ready::in_segments();
     let mut folding = StripeFold::new(operand, receive, receive, ready);
     for (number, starts) in fold::chunks(&placement, operand, ready).enumerate() {
