@@ -6,7 +6,7 @@
 //! choice depends on bytes only.
 
 use crate::buffers::{Buffer, Piece};
-use crate::builder::Builder;
+use crate::builder::{Builder, Mark};
 use crate::plan::{Plan, PlanError};
 use crate::segments::{self, Pipeline};
 use crate::select::{Algorithm, Collective, Size};
@@ -32,17 +32,9 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buf
     }
     match choose(call, &builder.team, data.bytes()) {
         Algorithm::Hierarchical => hierarchy::movement::bcast(builder, call, root, data),
-        Algorithm::Chain => {
-            in_bytes(builder, root, data, |builder, data, bytes| {
-                chain(builder, root, chunks(data, bytes, CHUNK));
-            });
-        }
+        Algorithm::Chain => chain(builder, root, data),
         Algorithm::Linear => linear(builder, root, &data.piece()),
-        Algorithm::ScatterAllgather => {
-            in_bytes(builder, root, data, |builder, data, bytes| {
-                scatter_allgather(builder, root, data, bytes);
-            });
-        }
+        Algorithm::ScatterAllgather => scatter_allgather_packed(builder, root, data),
         _ => binomial(builder, root, &data.piece()),
     }
     builder.phase();
@@ -94,7 +86,7 @@ pub(crate) fn between_hosts(call: &Call, placement: &Placement, bytes: i64) -> P
 fn linear(builder: &mut Builder, root: usize, data: &Piece) {
     let (rank, size) = (builder.rank(), builder.size());
     let children: Vec<usize> = (0..size).filter(|&other| rank == root && other != root).collect();
-    pass_on(builder, (rank != root).then_some(root), &children, std::iter::once(data.clone()));
+    pass_on(builder, (rank != root).then_some(root), &children, [(data.clone(), None)]);
 }
 
 /// Sends the piece down a binomial tree, the largest subtree first.
@@ -110,57 +102,91 @@ pub(crate) fn binomial(builder: &mut Builder, root: usize, data: &Piece) {
     }
 }
 
-/// Runs an algorithm that may cut the data at any byte: data with gaps is packed at the root and
-/// unpacked at the other ranks.
-pub(crate) fn in_bytes(
+/// Receives data from the parent, if there is one, and passes it on to the children, in segments of
+/// `segment` bytes. Data with gaps is packed where there is no parent and unpacked elsewhere, while
+/// other segments travel.
+///
+/// Count and type may differ between ranks, so the segments that they send end at bytes; those that
+/// they pack end with an element.
+pub(crate) fn in_segments(
     builder: &mut Builder,
-    root: usize,
     data: &Buffer,
-    algorithm: impl FnOnce(&mut Builder, *mut u8, i64),
+    segment: i64,
+    parent: Option<usize>,
+    children: &[usize],
 ) {
     let bytes = data.bytes();
-    if data.element.is_dense() {
-        algorithm(builder, data.pointer, bytes);
+    if bytes <= segment {
+        pass_on(builder, parent, children, [(data.piece(), None)]);
         return;
     }
-    let packed = builder.bytes(bytes);
-    if builder.rank() == root {
-        builder.copy(data.piece(), Piece::raw(packed, bytes));
-        builder.phase();
+    let starts = (0..bytes).step_by(segment as usize);
+    let ranges = starts.map(|first| first..bytes.min(first.saturating_add(segment)));
+    let pieces = |base: *mut u8| {
+        let ranges = ranges.clone();
+        ranges.map(move |range| Piece::range(base, range.start, range.end - range.start))
+    };
+    if data.element.is_dense() {
+        pass_on(builder, parent, children, pieces(data.pointer).map(|piece| (piece, None)));
+        return;
     }
-    algorithm(builder, packed, bytes);
-    builder.phase();
-    if builder.rank() != root {
-        builder.copy(Piece::raw(packed, bytes), data.piece());
+    let size = data.element.size;
+    let packed = builder.bytes(bytes);
+    // Some elements, where they belong and packed.
+    let elements = |first: i64, end: i64| {
+        let place = data.element.piece(data.pointer, first, end - first);
+        (place, Piece::range(packed, first * size, (end - first) * size))
+    };
+    let mut done = 0;
+    if parent.is_none() {
+        let mut last = None;
+        let packing = ranges.clone().map(|range| {
+            let end = (range.end - 1) / size + 1;
+            let (from, to) = elements(std::mem::replace(&mut done, end), end);
+            let copied = builder.copy(from, to);
+            builder.after(copied, last);
+            last = copied.or(last);
+            last
+        });
+        let packing: Vec<Mark> = packing.collect();
+        pass_on(builder, parent, children, pieces(packed).zip(packing));
+        return;
+    }
+    let received = pass_on(builder, parent, children, pieces(packed).map(|piece| (piece, None)));
+    for (number, range) in ranges.enumerate() {
+        let (first, end) = (done, range.end / size);
+        let (to, from) = elements(first, end);
+        let copied = builder.copy(from, to);
+        // An element may have begun in an earlier segment.
+        for &arrived in &received[(first * size / segment) as usize..=number] {
+            builder.after(copied, arrived);
+        }
+        done = end;
     }
 }
 
-fn chain(builder: &mut Builder, root: usize, chunks: impl Iterator<Item = Piece>) {
+fn chain(builder: &mut Builder, root: usize, data: &Buffer) {
     let size = builder.size();
     let node = relative(builder.rank(), root, size);
     let (above, below) = (absolute(node + size - 1, root, size), absolute(node + 1, root, size));
     let parent = (node > 0).then_some(above);
     let children = if node + 1 < size { vec![below] } else { Vec::new() };
-    pass_on(builder, parent, &children, chunks);
+    in_segments(builder, data, CHUNK, parent, &children);
 }
 
-/// Contiguous bytes in chunks.
-pub(crate) fn chunks(data: *mut u8, bytes: i64, chunk: i64) -> impl Iterator<Item = Piece> {
-    let starts = (0..bytes).step_by(chunk as usize);
-    starts.map(move |first| Piece::range(data, first, chunk.min(bytes - first)))
-}
-
-/// Receives each chunk from the parent, if there is one, and sends it to the children.
+/// Receives each chunk from the parent, if there is one, and sends it to the children; both after
+/// the step given with it.
 pub(crate) fn pass_on(
     builder: &mut Builder,
     parent: Option<usize>,
     children: &[usize],
-    chunks: impl Iterator<Item = Piece>,
-) {
+    chunks: impl IntoIterator<Item = (Piece, Mark)>,
+) -> Vec<Mark> {
     let mut received = Vec::new();
-    for (turn, chunk) in chunks.enumerate() {
+    for (turn, (chunk, ready)) in chunks.into_iter().enumerate() {
         if let Some(parent) = parent {
             let mark = builder.receive(parent, turn, chunk.clone());
+            builder.after(mark, ready);
             if turn >= WINDOW {
                 builder.after(mark, received[turn - WINDOW]);
             }
@@ -168,8 +194,27 @@ pub(crate) fn pass_on(
         }
         for &child in children {
             let mark = builder.send(child, turn, chunk.clone());
-            builder.after(mark, received.last().copied().flatten());
+            builder.after(mark, received.last().copied().flatten().or(ready));
         }
+    }
+    received
+}
+
+/// The data may be cut at any byte: with gaps, it is packed at the root and unpacked at the other
+/// ranks.
+fn scatter_allgather_packed(builder: &mut Builder, root: usize, data: &Buffer) {
+    let bytes = data.bytes();
+    if data.element.is_dense() {
+        return scatter_allgather(builder, root, data.pointer, bytes);
+    }
+    let packed = builder.bytes(bytes);
+    if builder.rank() == root {
+        builder.copy(data.piece(), Piece::raw(packed, bytes));
+        builder.phase();
+    }
+    scatter_allgather(builder, root, packed, bytes);
+    if builder.rank() != root {
+        builder.copy(Piece::raw(packed, bytes), data.piece());
     }
 }
 

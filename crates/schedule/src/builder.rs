@@ -93,24 +93,24 @@ impl Builder {
 
     /// Ends a phase: everything added later waits for everything added so far.
     pub(crate) fn phase(&mut self) {
-        let start = std::mem::replace(&mut self.phase_start, self.plan.steps.len());
         let steps = &self.plan.steps;
-        let ends: Vec<StepId> = (start..steps.len())
+        let ends: Vec<Mark> = (self.phase_start..steps.len())
             .filter(|&step| steps[step].first_edge == NONE)
-            .map(|step| step as StepId)
+            .map(|step| Some(step as StepId))
             .collect();
-        match ends[..] {
-            [] => {}
-            [only] => self.gate = Some(only),
-            _ => {
-                let join = self.add_free(StepAction::Join);
-                for end in ends {
-                    self.edge(end, join);
-                }
-                self.gate = Some(join);
-                self.phase_start = self.plan.steps.len();
-            }
+        self.gate = self.join(ends).or(self.gate);
+        self.phase_start = self.plan.steps.len();
+    }
+
+    /// The step after which all of these are done.
+    pub(crate) fn join(&mut self, steps: impl IntoIterator<Item = Mark>) -> Mark {
+        let steps: Vec<StepId> = steps.into_iter().flatten().collect();
+        if let [] | [_] = steps[..] {
+            return steps.first().copied();
         }
+        let join = self.add_free(StepAction::Join);
+        steps.into_iter().for_each(|step| self.edge(step, join));
+        Some(join)
     }
 
     /// Makes `later` wait for `earlier`, within one phase.

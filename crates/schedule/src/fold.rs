@@ -6,6 +6,7 @@
 //! one rank, to all, or a stripe of the vector to each. (A flat algorithm that is forced on several
 //! hosts knows no hosts, and folds all ranks in their order.)
 
+mod ready;
 mod striped;
 
 use std::collections::VecDeque;
@@ -18,7 +19,8 @@ use crate::buffers::Blocks;
 use crate::builder::{Builder, Mark};
 use crate::operand::Operand;
 
-pub(crate) use striped::{StripeMemory, chunks, stripes};
+pub(crate) use ready::Ready;
+pub(crate) use striped::{StripeFold, chunks};
 
 /// Bytes of a vector that are sent and folded at a time.
 const SEGMENT: i64 = 64 << 10;
@@ -95,36 +97,58 @@ fn longest(operand: &Operand) -> i64 {
 
 /// The elements of each segment.
 fn segments(operand: &Operand) -> impl Iterator<Item = Range<i64>> + use<> {
-    let (count, most) = (operand.count, longest(operand));
-    (0..count).step_by(most as usize).map(move |first| first..count.min(first.saturating_add(most)))
+    operand.ranges(longest(operand))
 }
 
-/// This rank's vector, such that a fold into `into` may use it: itself if that does not disturb it,
-/// else a copy. `is_first` if the fold begins with it. Ends a phase if it copies.
-fn usable(builder: &mut Builder, operand: &Operand, into: *mut u8, is_first: bool) -> *mut u8 {
-    let vector = operand.send.unwrap_or(into);
+/// Where a fold into `into` may use this rank's vector, if it would disturb it otherwise: a copy.
+/// `is_first` if the fold begins with it.
+fn copy_of_own(
+    builder: &mut Builder,
+    operand: &Operand,
+    into: *mut u8,
+    is_first: bool,
+) -> Option<*mut u8> {
     // The first operand of a commutative operation is moved to `into` first of all.
-    let stays = operand.reducer.is_commutative() && (vector != into || is_first);
-    if stays || builder.size() == 1 {
-        return vector;
-    }
-    let copy = builder.scratch(operand.count, &operand.element);
-    builder.copy(operand.whole(vector), operand.whole(copy));
-    builder.phase();
-    copy
+    let is_apart = operand.send.is_some_and(|vector| vector != into);
+    let stays = operand.reducer.is_commutative() && (is_apart || is_first);
+    let needs_copy = !stays && builder.size() > 1;
+    needs_copy.then(|| builder.scratch(operand.count, &operand.element))
 }
 
-/// Folds the vectors of all ranks at `collector`, into `into`, which is unused elsewhere.
-pub(crate) fn at(builder: &mut Builder, operand: &Operand, collector: usize, into: *mut u8) {
+/// Folds the vectors of all ranks at `collector`, into `into`, which is unused elsewhere, as they
+/// become `ready`. Returns when `into`, or the vector elsewhere, may be used again.
+pub(crate) fn at(
+    builder: &mut Builder,
+    operand: &Operand,
+    collector: usize,
+    into: *mut u8,
+    ready: &Ready,
+) -> Ready {
     builder.reduce_with(&operand.reducer);
     let (rank, size) = (builder.rank(), builder.size());
-    if rank == collector {
-        return collect(builder, operand, 0..size, into, None);
+    match rank == collector {
+        true => collect(builder, operand, 0..size, (into, None), ready),
+        false => pass_up(builder, operand, collector, into, ready),
     }
-    let vector = operand.send.unwrap_or(into);
+}
+
+/// Sends the vector of this rank to the one that folds, segment by segment.
+fn pass_up(
+    builder: &mut Builder,
+    operand: &Operand,
+    collector: usize,
+    own: *mut u8,
+    ready: &Ready,
+) -> Ready {
+    let vector = operand.send.unwrap_or(own);
+    let mut done = Ready::in_segments();
     for (turn, range) in segments(operand).enumerate() {
-        builder.send(collector, turn, operand.piece(vector, &range));
+        let is_ready = ready.of(builder, &range);
+        let sent = builder.send(collector, turn, operand.piece(vector, &range));
+        builder.after(sent, is_ready);
+        done.push(range.end, sent);
     }
+    done
 }
 
 /// Folds the vectors of `sources`, in this order, into `into` at this rank, which is one of them,
@@ -133,11 +157,13 @@ fn collect(
     builder: &mut Builder,
     operand: &Operand,
     sources: impl ExactSizeIterator<Item = usize> + Clone,
-    into: *mut u8,
-    next: Option<usize>,
-) {
+    (into, next): (*mut u8, Option<usize>),
+    ready: &Ready,
+) -> Ready {
     let rank = builder.rank();
-    let own = usable(builder, operand, into, sources.clone().next() == Some(rank));
+    let vector = operand.send.unwrap_or(into);
+    let copy = copy_of_own(builder, operand, into, sources.clone().next() == Some(rank));
+    let mut done = Ready::in_segments();
     // Memory for operands that arrive, with the step after which it is free.
     let mut free: VecDeque<(*mut u8, Mark)> = VecDeque::new();
     for _ in 0..WINDOW.min(sources.len() - 1) {
@@ -150,10 +176,17 @@ fn collect(
         // Element `range.start` of a received vector is the first of its memory.
         let shifted = |memory: *mut u8| operand.element.at(memory, -range.start);
         let mut fold = Fold::new(operand, range.clone(), into);
+        let mut is_ready = ready.of(builder, &range);
+        if let Some(copy) = copy {
+            let copied = builder.copy(operand.piece(vector, &range), operand.piece(copy, &range));
+            builder.after(copied, is_ready);
+            // Only now may the fold write to `into`.
+            (is_ready, fold.last) = (copied, copied);
+        }
         let mut held: Option<*mut u8> = None;
         for from in sources.clone() {
             if from == rank {
-                let step = fold.add(builder, own, None);
+                let step = fold.add(builder, copy.unwrap_or(vector), is_ready);
                 // The sum of an operation that does not commute is now in the vector itself.
                 if !operand.reducer.is_commutative()
                     && let Some(memory) = held.take()
@@ -180,7 +213,9 @@ fn collect(
             let sent = builder.send(next, turn, operand.piece(into, &range));
             builder.after(sent, end);
         }
+        done.push(range.end, end);
     }
+    done
 }
 
 /// The sections of a team by which a fold passes from group to group, and the rank that folds in
@@ -217,23 +252,27 @@ impl GroupFold {
 
     /// Folds the vectors of all ranks: in each section the vectors there are added to the sum of
     /// the sections below. `into` is unused at ranks that do not fold.
-    pub(crate) fn append(&self, builder: &mut Builder, operand: &Operand, into: *mut u8) {
+    pub(crate) fn append(
+        &self,
+        builder: &mut Builder,
+        operand: &Operand,
+        into: *mut u8,
+        ready: &Ready,
+    ) {
         builder.reduce_with(&operand.reducer);
         let rank = builder.rank();
         let own = self.sections.partition_point(|section| section.0 <= rank) - 1;
         let (first, collector) = self.sections[own];
         if rank != collector {
-            let vector = operand.send.unwrap_or(into);
-            for (turn, range) in segments(operand).enumerate() {
-                builder.send(collector, turn, operand.piece(vector, &range));
-            }
+            pass_up(builder, operand, collector, into, ready);
             return;
         }
         let next = self.sections.get(own + 1).copied();
         let end = next.map_or(self.size, |section| section.0);
         let below = own.checked_sub(1).map(|below| self.sections[below].1);
         let sources: Vec<usize> = below.into_iter().chain(first..end).collect();
-        collect(builder, operand, sources.into_iter(), into, next.map(|section| section.1));
+        let next = next.map(|section| section.1);
+        collect(builder, operand, sources.into_iter(), (into, next), ready);
     }
 }
 

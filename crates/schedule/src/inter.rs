@@ -14,6 +14,7 @@ use crate::alltoall::Alltoall;
 use crate::broadcast;
 use crate::buffers::{Blocks, Buffer, Piece};
 use crate::builder::Builder;
+use crate::fold::Ready;
 use crate::gather::{self, Gather};
 use crate::plan::{Plan, PlanError};
 use crate::reduce::{self, Operand};
@@ -329,7 +330,7 @@ pub fn reduce(
 /// Combines the vectors of the local group at rank 0. Returns the result there. Ends a phase.
 fn reduce_at_leader(builder: &mut Builder, bridge: &Bridge, operand: &Operand) -> Option<*mut u8> {
     let vector = (builder.rank() == 0).then(|| builder.scratch(operand.count, &operand.element));
-    reduce::append(builder, &bridge.call, 0, operand, vector);
+    reduce::append(builder, &bridge.call, 0, operand, vector, &Ready::default());
     vector
 }
 

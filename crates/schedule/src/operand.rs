@@ -34,6 +34,13 @@ impl Operand {
         self.element.piece(vector, 0, self.count)
     }
 
+    /// All elements, in ranges of at most `most`.
+    pub(crate) fn ranges(&self, most: i64) -> impl Iterator<Item = Range<i64>> + use<> {
+        let count = self.count;
+        let starts = (0..count).step_by(most as usize);
+        starts.map(move |first| first..count.min(first.saturating_add(most)))
+    }
+
     /// Bytes of the vector.
     pub fn bytes(&self) -> i64 {
         self.count.saturating_mul(self.element.size)

@@ -4,6 +4,7 @@
 //! Both fold in rank order ([`fold`]), so neither the choice nor the root changes the result.
 
 use crate::builder::Builder;
+use crate::fold::{Ready, StripeFold};
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::{Call, allreduce, fold, hierarchy};
@@ -20,36 +21,45 @@ pub fn reduce(
 ) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let result = (call.team.rank == root).then_some(receive);
-    append(&mut builder, call, root, operand, result);
+    append(&mut builder, call, root, operand, result, &Ready::default());
     builder.finish()
 }
 
-/// Appends the reduction to a plan. `result` is its destination, at the root.
+/// Appends the reduction to a plan, of vectors that become `ready`. `result` is its destination, at
+/// the root.
 pub(crate) fn append(
     builder: &mut Builder,
     call: &Call,
     root: usize,
     operand: &Operand,
     result: Option<*mut u8>,
+    ready: &Ready,
 ) {
     let size = Size::of_reduction(&builder.team, operand);
     let forced = call.selection.forced(Collective::Reduce, size);
     if forced.is_none() && allreduce::folds_by_groups(&builder.team, operand, false) {
-        by_groups(builder, root, operand, result);
+        by_groups(builder, root, operand, result, ready);
         return builder.phase();
     }
     match call.selection.choose(Collective::Reduce, size) {
         Algorithm::Hierarchical => {
+            ready.wait(builder);
             hierarchy::reductions::reduce(builder, call, root, operand, result);
         }
-        Algorithm::Linear => linear(builder, root, operand, result),
-        _ => stripes(builder, root, operand, result),
+        Algorithm::Linear => linear(builder, root, operand, result, ready),
+        _ => stripes(builder, root, operand, result, ready),
     }
     builder.phase();
 }
 
 /// One rank folds: the root, or one whose link is not slow.
-fn linear(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
+fn linear(
+    builder: &mut Builder,
+    root: usize,
+    operand: &Operand,
+    result: Option<*mut u8>,
+    ready: &Ready,
+) {
     let placement = builder.team.placement.clone();
     let is_slow = placement.is_leaf(placement.host_of(root));
     let (rank, collector) = (builder.rank(), if is_slow { placement.relay() } else { root });
@@ -58,7 +68,7 @@ fn linear(builder: &mut Builder, root: usize, operand: &Operand, result: Option<
         None if rank == collector => builder.scratch(operand.count, &operand.element),
         None => std::ptr::dangling_mut(),
     };
-    fold::at(builder, operand, collector, into);
+    fold::at(builder, operand, collector, into, ready);
     if collector != root {
         builder.phase();
         if rank == collector {
@@ -70,7 +80,13 @@ fn linear(builder: &mut Builder, root: usize, operand: &Operand, result: Option<
 }
 
 /// Each group folds its vectors and the sum of those before it, and the last one sends the result.
-fn by_groups(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
+fn by_groups(
+    builder: &mut Builder,
+    root: usize,
+    operand: &Operand,
+    result: Option<*mut u8>,
+    ready: &Ready,
+) {
     let folding = fold::GroupFold::new(&builder.team.placement, Some(root));
     let (rank, last) = (builder.rank(), folding.last());
     let into = match result {
@@ -78,7 +94,7 @@ fn by_groups(builder: &mut Builder, root: usize, operand: &Operand, result: Opti
         None if folding.collects(rank) => builder.scratch(operand.count, &operand.element),
         None => std::ptr::dangling_mut(),
     };
-    folding.append(builder, operand, into);
+    folding.append(builder, operand, into, ready);
     if last != root {
         builder.phase();
         if rank == last {
@@ -89,14 +105,20 @@ fn by_groups(builder: &mut Builder, root: usize, operand: &Operand, result: Opti
     }
 }
 
-fn stripes(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
+fn stripes(
+    builder: &mut Builder,
+    root: usize,
+    operand: &Operand,
+    result: Option<*mut u8>,
+    ready: &Ready,
+) {
     let (rank, size) = (builder.rank(), builder.size());
     let placement = builder.team.placement.clone();
     let home = result.unwrap_or_else(|| builder.scratch(operand.count, &operand.element));
-    let mut memory = fold::StripeMemory::default();
-    for (number, starts) in fold::chunks(&placement, operand).enumerate() {
+    let mut folding = StripeFold::new(operand, home, home, ready);
+    for (number, starts) in fold::chunks(&placement, operand, ready).enumerate() {
         let (there, back) = (2 * number, 2 * number + 1);
-        let marks = fold::stripes(builder, operand, &starts, home, home, there, &mut memory);
+        let marks = folding.append(builder, &starts, there);
         let stripe = |rank: usize| operand.piece(home, &(starts[rank]..starts[rank + 1]));
         if rank != root {
             let sent = builder.send(root, back, stripe(rank));

@@ -6,6 +6,7 @@
 
 use crate::buffers::{Blocks, Buffer};
 use crate::builder::Builder;
+use crate::fold::{Ready, StripeFold};
 use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::scatter::{self, Scatter};
@@ -39,8 +40,9 @@ pub fn reduce_scatter(
             reduce_then_scatter(&mut builder, operand, &starts, receive);
         }
         _ => {
-            let mut memory = fold::StripeMemory::default();
-            fold::stripes(&mut builder, operand, &starts, receive, into, 0, &mut memory);
+            let ready = Ready::default();
+            let mut folding = StripeFold::new(operand, receive, into, &ready);
+            folding.append(&mut builder, &starts, 0);
         }
     }
     builder.finish()
@@ -56,7 +58,7 @@ fn reduce_then_scatter(builder: &mut Builder, operand: &Operand, starts: &[i64],
         false => std::ptr::dangling_mut(),
     };
     let vector = Operand { send: Some(operand.send.unwrap_or(receive)), ..operand.clone() };
-    fold::at(builder, &vector, root, sum);
+    fold::at(builder, &vector, root, sum, &Ready::default());
     builder.phase();
     let own = Buffer { pointer: receive, count: counts[rank], element: element.clone() };
     let displacements = starts[..counts.len()].into();

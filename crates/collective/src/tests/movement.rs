@@ -1,5 +1,7 @@
 //! Data movement: barrier, broadcast, gather, scatter, allgather and alltoall.
 
+use towpath_datatype::{Basic, Datatype, Form};
+
 use super::{
     COUNTS, RANKS, Sample, Setting, Shape, Store, counts, execute, ranks, roots, settings, team,
 };
@@ -9,6 +11,7 @@ use crate::allgather::{Allgather, allgather};
 use crate::alltoall::{Alltoall, alltoall};
 use crate::barrier::barrier;
 use crate::broadcast::bcast;
+use crate::buffers::{Buffer, Element};
 use crate::gather::{Gather, gather, gatherv};
 use crate::scatter::{Scatter, scatter, scatterv};
 use crate::select::{Collective, Selection};
@@ -55,6 +58,46 @@ fn barrier_has_logarithmic_length() {
     let team = team(3, 256);
     let call = Call { team: &team, selection: &Selection::default() };
     assert!(barrier(&call).unwrap().length() <= 3 * 8);
+}
+
+/// An element of some words with a gap before and after them.
+fn padded(words: i64) -> Element {
+    let word = Datatype::named(Basic::Int32);
+    let value = Datatype::hindexed(&[words], &[4], &word, Form::Small).unwrap();
+    Element::of(&Datatype::resized(0, 4 * (words + 2), &value, Form::Small).unwrap())
+}
+
+/// Ranks may give the same data as elements of different lengths, so segments of a broadcast end
+/// where some have the middle of one.
+#[test]
+fn bcast_cuts_elements() {
+    for setting in settings(Collective::Bcast) {
+        for (size, words, count, root) in [(3, 7, 12_000, 0), (5, 7, 9_000, 2), (5, 30_000, 4, 3)] {
+            let total = words * count;
+            let place = |rank: usize, word: i64| match rank % 2 {
+                1 => word as usize,
+                _ => (word / words * (words + 2) + 1 + word % words) as usize,
+            };
+            let mut data = vec![vec![0u32; ((words + 2) * count) as usize]; size];
+            (0..total).for_each(|word| data[root][place(root, word)] = word as u32 * 7 + 1);
+            run(size, &setting, root as u64, |call| {
+                let rank = call.team.rank;
+                let pointer = data[rank].as_mut_ptr().cast();
+                let (count, element) = match rank % 2 {
+                    1 => (total, Element::dense(4)),
+                    _ => (count, padded(words)),
+                };
+                bcast(call, root, &Buffer { pointer, count, element }).unwrap()
+            });
+            for (rank, row) in data.iter().enumerate() {
+                let what = (&setting, size, words, rank);
+                let is_right = |word| row[place(rank, word)] == word as u32 * 7 + 1;
+                assert!((0..total).all(is_right), "{what:?}");
+                let gaps = row.iter().filter(|&&word| word == 0).count() as i64;
+                assert_eq!(gaps, 2 * count, "{what:?}");
+            }
+        }
+    }
 }
 
 fn check_bcast(shape: Shape) {

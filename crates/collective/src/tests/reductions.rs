@@ -1,7 +1,9 @@
 //! Reductions: commutative or not, in place or not, compared with combining in rank order.
 
 use super::store::reducer;
-use super::{Matrix, Sample, Setting, Shape, Store, counts, execute, ranks, roots, settings};
+use super::{
+    Mapping, Matrix, Sample, Setting, Shape, Store, counts, execute, ranks, roots, settings,
+};
 use crate::Call;
 use crate::Plan;
 use crate::allreduce::allreduce;
@@ -126,6 +128,41 @@ fn allreduce_combines_on_all_ranks() {
     check_allreduce::<i64>(Shape::Backwards);
 }
 
+/// Vectors of several chunks, on hosts whose ranks have a core each.
+fn check_long<T: Sample>(shape: Shape) {
+    let (size, count) = (7, 60_000);
+    let result: Vec<T> = (0..count).map(|index| combined(size, index)).collect();
+    let is_result =
+        |row: &Store<T>| (0..count).all(|index| row.get(index) == result[index as usize]);
+    for mapping in [Mapping::Consecutive, Mapping::Cyclic, Mapping::Unequal, Mapping::Slow] {
+        let setting = Setting { mapping, ..Setting::default() };
+        assert_eq!(setting.team(0, size).placement.ranks_per_core(), 1);
+        for in_place in [false, true] {
+            let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
+            vectors
+                .run(&setting, |call, operand, receive| allreduce(call, operand, receive).unwrap());
+            assert!(vectors.receive.iter().all(is_result), "{mapping:?} {in_place}");
+            for root in [0, 4] {
+                let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
+                vectors.run(&setting, |call, operand, receive| {
+                    let is_root = call.team.rank == root;
+                    let send = operand.send.or((!is_root).then_some(receive));
+                    let operand = Operand { send, ..operand.clone() };
+                    reduce(call, root, &operand, receive).unwrap()
+                });
+                assert!(is_result(&vectors.receive[root]), "{mapping:?} {root} {in_place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn long_reductions_stream_through_the_levels() {
+    check_long::<i64>(Shape::Dense);
+    check_long::<i64>(Shape::Gaps);
+    check_long::<Matrix>(Shape::Dense);
+}
+
 #[test]
 fn allreduce_gives_all_ranks_the_same_bits() {
     for setting in settings(Collective::Allreduce) {
@@ -216,7 +253,7 @@ fn check_scans<T: Sample>(shape: Shape) {
 fn floating_point_sums_associate_by_host_whatever_the_algorithm() {
     let fold = |values: Vec<f64>| values.into_iter().reduce(|sum, value| sum + value).unwrap();
     for setting in settings(Collective::Allreduce) {
-        for (size, count) in [(7, 1), (7, 18_000), (16, 300)] {
+        for (size, count) in [(7, 1), (7, 18_000), (7, 60_000), (16, 300)] {
             let placement = setting.team(0, size).placement;
             let mut vectors = Vectors::<f64>::new(Shape::Dense, size, count, false);
             // What an algorithm that knows no hosts is forced to give there has no meaning.

@@ -63,14 +63,7 @@ pub(crate) fn bcast(builder: &mut Builder, call: &Call, root: usize, data: &Buff
     let (above, below) = hierarchy.in_host_tree();
     children.extend(below);
     let parent = parent.or(above);
-    if data.bytes() <= segment {
-        broadcast::pass_on(builder, parent, &children, std::iter::once(data.piece()));
-    } else {
-        broadcast::in_bytes(builder, root, data, |builder, data, bytes| {
-            let chunks = broadcast::chunks(data, bytes, segment);
-            broadcast::pass_on(builder, parent, &children, chunks);
-        });
-    }
+    broadcast::in_segments(builder, data, segment, parent, &children);
 }
 
 /// The ranks of a host in groups whose blocks of `bytes` bytes are sent together.

@@ -3,6 +3,7 @@
 use super::{Hierarchy, HostPhases, scratch};
 use crate::buffers::{Buffer, Scratch};
 use crate::builder::Builder;
+use crate::fold::Ready;
 use crate::operand::Operand;
 use crate::plan::PlanError;
 use crate::{Call, Operation, allreduce, reduce};
@@ -34,7 +35,8 @@ pub(super) fn reduce(
         let host = Operand { send, ..operand.clone() };
         let mut builder = Builder::new(call.team);
         builder.within(&leaders, |builder| {
-            reduce::append(builder, call, first, &host, is_root.then_some(receive));
+            let result = is_root.then_some(receive);
+            reduce::append(builder, call, first, &host, result, &Ready::default());
         });
         builder.finish()
     });
