@@ -1,20 +1,28 @@
 /*
- * Random collectives, many at a time, on several communicators, started in another order on every rank and completed in another way:
- * each must still find its partners and leave the right bytes. MPI 5.0, 6.12
+ * Random collectives, many at a time, on several communicators that overlap, started in another order on every rank and completed in
+ * another way: each must still find its partners and leave the right bytes. Blocking ones come between the others; a rank is late now
+ * and then. MPI 5.0, 6.12
  *
  * Arguments: seed, number of batches, and the word "portable" to leave out what MPICH gets wrong (see list.toml).
  */
+#include "exchanges.h"
 #include "reductions.h"
+#include <unistd.h>
 
-enum { COMMUNICATORS = 5, BATCH = 12 };
+/* Ordinary communicators come first, then that of a topology, and, among several ranks, that between two groups. */
+enum { ORDINARY = 5, TOPOLOGY = ORDINARY, GROUPS, COMMUNICATORS, BATCH = 12 };
 
 struct work {
-    int communicator, is_reduction, done;
+    enum { MOVEMENT, REDUCTION, EXCHANGE } what;
+    enum form form;
+    int communicator, started, done;
     struct movement movement;
     struct reduction reduction;
+    struct exchange exchange;
 };
 
-static MPI_Comm communicators[COMMUNICATORS];
+static MPI_Comm communicators[ORDINARY];
+static struct partners partners[2];
 static int portable;
 
 static void communicators_make(void)
@@ -24,21 +32,47 @@ static void communicators_make(void)
     CALL(MPI_Comm_split(MPI_COMM_WORLD, 0, -check_rank, &communicators[2]));
     CALL(MPI_Comm_split(MPI_COMM_WORLD, check_rank % 2, check_rank, &communicators[3]));
     CALL(MPI_Comm_dup(MPI_COMM_SELF, &communicators[4]));
+    partners[0] = partners_on_a_graph();
+    if (check_size > 1)
+        partners[1] = partners_between_groups();
 }
 
-static void work_new(struct work *w, unsigned *state)
+static void communicators_free(void)
+{
+    for (int i = 1; i < ORDINARY; i++)
+        CALL(MPI_Comm_free(&communicators[i]));
+    CALL(MPI_Comm_free(&partners[0].comm));
+    if (check_size > 1)
+        CALL(MPI_Comm_free(&partners[1].comm));
+}
+
+static void exchange_draw(struct work *w, unsigned *state)
+{
+    int between_groups = w->communicator == GROUPS;
+    static const int counts[] = {0, 1, 7, 300, 5000};
+    struct exchange_plan plan = {.form = w->form, .large = (int)draw(state, 2), .root = (int)draw(state, 64)};
+    plan.count = counts[draw(state, 5)];
+    plan.stream = draw(state, 100000);
+    plan.kind = draw(state, between_groups ? EXCHANGES : NEIGHBOUR_EXCHANGES);
+    if (portable && plan.kind == GROUPS_BCAST && plan.form != BLOCKING)
+        plan.kind = GROUPS_SUM;
+    if (portable && plan.kind == TO_EACH_V && check_size == 1)
+        plan.kind = TO_EACH;
+    w->what = EXCHANGE;
+    w->exchange = exchange_new(&partners[between_groups], &plan);
+}
+
+static void ordinary_draw(struct work *w, unsigned *state)
 {
     static const long sizes[] = {0, 1, 12, 7, 60, 1200, 12000, 120000};
     long units = sizes[draw(state, draw(state, 6) ? 6 : 8)];
-    enum form form = draw(state, 3) ? NONBLOCKING : PERSISTENT;
+    enum form form = w->form;
     int large = (int)draw(state, 2), in_place = (int)draw(state, 2), root = (int)draw(state, 64);
     unsigned stream = draw(state, 1000000), first = draw(state, 100), second = draw(state, 100);
     unsigned choice = draw(state, MOVEMENTS + REDUCTIONS), third = draw(state, 1000), fourth = draw(state, OPERATIONS);
-    w->communicator = (int)draw(state, COMMUNICATORS);
-    w->done = 0;
-    w->is_reduction = choice >= MOVEMENTS;
+    w->what = choice >= MOVEMENTS ? REDUCTION : MOVEMENT;
     MPI_Comm comm = communicators[w->communicator];
-    if (w->is_reduction) {
+    if (w->what == REDUCTION) {
         const struct number *number = &numbers[third % (unsigned)number_count];
         enum operation operation = fourth;
         while (!allowed(operation, number->group))
@@ -56,50 +90,113 @@ static void work_new(struct work *w, unsigned *state)
     }
 }
 
-static MPI_Request *request_of(struct work *w)
+static void work_new(struct work *w, unsigned *state)
 {
-    return w->is_reduction ? &w->reduction.request : &w->movement.request;
+    static const enum form forms[] = {BLOCKING, NONBLOCKING, NONBLOCKING, PERSISTENT};
+    memset(w, 0, sizeof *w);
+    w->form = forms[draw(state, 4)];
+    w->communicator = (int)draw(state, check_size > 1 ? COMMUNICATORS : GROUPS);
+    if (w->communicator < ORDINARY)
+        ordinary_draw(w, state);
+    else
+        exchange_draw(w, state);
 }
 
-/* Starts all, in the order of the batch on each communicator, but with the communicators mixed by this rank's own draws. */
+static MPI_Request *request_of(struct work *w)
+{
+    return w->what == REDUCTION ? &w->reduction.request : w->what == MOVEMENT ? &w->movement.request : &w->exchange.request;
+}
+
+static void work_prepare(struct work *w)
+{
+    if (w->what == REDUCTION)
+        reduction_prepare(&w->reduction);
+    else if (w->what == MOVEMENT)
+        movement_prepare(&w->movement);
+    else
+        exchange_prepare(&w->exchange);
+}
+
+static void work_start(struct work *w)
+{
+    if (w->what == REDUCTION)
+        reduction_start(&w->reduction);
+    else if (w->what == MOVEMENT)
+        movement_start(&w->movement);
+    else
+        exchange_start(&w->exchange);
+    w->started = 1;
+    w->done = w->form == BLOCKING;
+}
+
+static void work_check(struct work *w)
+{
+    if (w->what == REDUCTION) {
+        reduction_check(&w->reduction);
+        reduction_free(&w->reduction);
+    } else if (w->what == MOVEMENT) {
+        movement_check(&w->movement);
+        movement_free(&w->movement);
+    } else {
+        exchange_check(&w->exchange);
+        exchange_free(&w->exchange);
+    }
+}
+
+/* Lets this rank be late: often by microseconds, seldom by milliseconds. */
+static void perhaps_late(unsigned *own)
+{
+    if (draw(own, 8) == 0)
+        usleep(draw(own, 100));
+    if (draw(own, 200) == 0)
+        usleep(1000 + draw(own, 4000));
+}
+
+/* Whether all blocking calls before this one have been made. A rank that made a later one first might wait in it for another rank,
+ * which waits for it in the earlier one. */
+static int is_its_turn(const struct work *batch, int number)
+{
+    for (int i = 0; i < number && batch[number].form == BLOCKING; i++)
+        if (batch[i].form == BLOCKING && !batch[i].started)
+            return 0;
+    return 1;
+}
+
+/* Starts all: the calls of each communicator and all blocking calls in the order of the batch, but with the communicators mixed by this
+ * rank's own draws. */
 static void start_all(struct work *batch, int count, unsigned *own)
 {
-    int next[COMMUNICATORS] = {0}, left = count;
-    for (int i = 0; i < count; i++) {
-        if (batch[i].is_reduction)
-            reduction_prepare(&batch[i].reduction);
-        else
-            movement_prepare(&batch[i].movement);
-    }
-    while (left > 0) {
-        int communicator = (int)draw(own, COMMUNICATORS), i = next[communicator];
-        while (i < count && batch[i].communicator != communicator)
+    for (int i = 0; i < count; i++)
+        work_prepare(&batch[i]);
+    for (int left = count; left > 0;) {
+        int communicator = (int)draw(own, COMMUNICATORS), i = 0;
+        while (i < count && (batch[i].communicator != communicator || batch[i].started))
             i++;
-        next[communicator] = i + 1;
-        if (i >= count)
+        if (i >= count || !is_its_turn(batch, i))
             continue;
-        if (batch[i].is_reduction)
-            reduction_start(&batch[i].reduction);
-        else
-            movement_start(&batch[i].movement);
+        perhaps_late(own);
+        work_start(&batch[i]);
         left--;
         if (draw(own, 4) == 0 && !portable) {
             int flag;
             CALL(MPI_Request_get_status(*request_of(&batch[i]), &flag, MPI_STATUS_IGNORE));
         }
     }
+    perhaps_late(own);
 }
 
 /* Completes all by one of the ways to complete. A persistent request stays, so copies of the handles are completed. */
 static void complete_all(struct work *batch, int count, unsigned *own)
 {
     MPI_Request requests[BATCH];
-    int flag = 0, index, way = (int)draw(own, 5), some, indices[BATCH];
+    int flag = 0, index, way = (int)draw(own, 5), some, indices[BATCH], active = 0;
     if (portable && way == 1)
         way = 4;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         requests[i] = *request_of(&batch[i]);
-    for (int left = count; way == 0 && left > 0; left--) {
+        active += !batch[i].done;
+    }
+    for (int left = active; way == 0 && left > 0; left--) {
         int i = (int)draw(own, (unsigned)count);
         while (batch[i].done)
             i = (i + 1) % count;
@@ -108,12 +205,12 @@ static void complete_all(struct work *batch, int count, unsigned *own)
     }
     while (way == 1 && !flag)
         CALL(MPI_Testall(count, requests, &flag, MPI_STATUSES_IGNORE));
-    for (int left = count; way == 2 && left > 0; left--) {
+    for (int left = active; way == 2 && left > 0; left--) {
         CALL(MPI_Waitany(count, requests, &index, MPI_STATUS_IGNORE));
         CHECK(index >= 0 && index < count && !batch[index].done, "Waitany said %d", index);
         batch[index].done = 1;
     }
-    for (int left = count; way == 3 && left > 0;) {
+    for (int left = active; way == 3 && left > 0;) {
         CALL(MPI_Testsome(count, requests, &some, indices, MPI_STATUSES_IGNORE));
         left -= some;
     }
@@ -140,18 +237,10 @@ int main(int argc, char **argv)
             work_new(&batch[i], &state);
         start_all(batch, count, &own);
         complete_all(batch, count, &own);
-        for (int i = 0; i < count; i++) {
-            if (batch[i].is_reduction) {
-                reduction_check(&batch[i].reduction);
-                reduction_free(&batch[i].reduction);
-            } else {
-                movement_check(&batch[i].movement);
-                movement_free(&batch[i].movement);
-            }
-        }
+        for (int i = 0; i < count; i++)
+            work_check(&batch[i]);
     }
-    for (int i = 1; i < COMMUNICATORS; i++)
-        CALL(MPI_Comm_free(&communicators[i]));
+    communicators_free();
     layouts_free();
     return finish();
 }
