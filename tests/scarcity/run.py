@@ -2,6 +2,7 @@
 """Jobs where memory is short: they run to their end, or one sentence says what is missing; never a signal, a hang or a remnant.
 
     run.py                      48 ranks exchange 64 KB per pair in a memory group of 512 MB, without memfd, with a small /dev/shm;
+                                a thousand communicators with a small /dev/shm;
                                 many small messages that nobody receives for long in a memory group of 512 MB
     run.py --filter REGEX       only some of the rows
     run.py --long               the rows of minutes too
@@ -42,18 +43,23 @@ class Skipped(Exception):
 
 
 def compile_programs(prefix):
-    """The exchange and the messages that nobody receives (of tests/mpi/crowd), and the wrapper that refuses memfd_create."""
+    """The exchange, the messages that nobody receives, and the many communicators (of tests/mpi), and the wrapper that refuses
+    memfd_create."""
     directory = environments.BUILD / "tests" / "scarcity"
     directory.mkdir(parents=True, exist_ok=True)
-    names = ("exchange", "unreceived", "refuse")
-    exchange, unreceived, refuse = (directory / name for name in names)
-    sources = HERE.parent / "mpi" / "crowd"
+    names = ("exchange", "unreceived", "communicators", "refuse")
+    exchange, unreceived, communicators, refuse = (directory / name for name in names)
+    sources = HERE.parent / "mpi"
     environment = environments.clean_environment()
-    for source, program in (("alltoall.c", exchange), ("unreceived.c", unreceived)):
+    for source, program in (
+        ("crowd/alltoall.c", exchange),
+        ("crowd/unreceived.c", unreceived),
+        ("collectives/many_communicators.c", communicators),
+    ):
         command = [prefix / "bin/mpicc", *c_programs.FLAGS, sources / source, "-o", program]
         environments.command(command, f"scarcity-{program.name}.log", env=environment)
     environments.command(["cc", "-O1", "-Wall", "-Wextra", HERE / "refuse.c", "-o", refuse], "scarcity-refuse.log")
-    return exchange, unreceived, refuse
+    return exchange, unreceived, communicators, refuse
 
 
 def memory_parents():
@@ -238,6 +244,22 @@ def in_memory_group(ranks, command, limit=LIMIT):
     return problems + judge(status, output, ranks, True, False), output, f" (peak {most} MB)"
 
 
+def rows_of_communicators(program, refuse, mpiexec):
+    """Name and function of each row about a thousand communicators, which say what each of them takes."""
+
+    def job(name, before, ranks):
+        command = [*small_shared(None), *before, mpiexec, "-n", ranks, program, 1000, 1024]
+        status, output, problems = run(name, command)
+        said = re.search(r"[\d.]+ KiB for each", output)
+        remark = f" ({said[0]})" if said else ""
+        return problems + judge(status, output, ranks, True, False), output, remark
+
+    for words, before in (("", []), (", memfd refused", [refuse, "EPERM", "memfd_create"])):
+        for ranks in (2, 8, RANKS):
+            name = f"1000 communicators of {ranks} ranks, /dev/shm of 64 MB{words}"
+            yield name, lambda name=name, before=before, ranks=ranks: job(name, before, ranks)
+
+
 def exchange_in_group(exchange, mpiexec, *settings):
     """48 ranks whose own buffers are 302 MB."""
     return in_memory_group(RANKS, ["env", *settings, mpiexec, "-n", RANKS, exchange])
@@ -274,7 +296,7 @@ def test_all(pattern, long):
     prefix = environments.BUILD / "install"
     if not (prefix / "bin/mpicc").exists():
         raise SystemExit(f"{prefix}/bin/mpicc does not exist: `make build` installs it")
-    exchange, unreceived, refuse = compile_programs(prefix)
+    exchange, unreceived, communicators, refuse = compile_programs(prefix)
     mpiexec = prefix / "bin/mpiexec"
     passed = failed = skipped = 0
 
@@ -285,6 +307,7 @@ def test_all(pattern, long):
     work = [("memory group of 512 MB", lambda: exchange_in_group(exchange, mpiexec)),
             ("memory group of 512 MB, TOWPATH_MALLOC", lambda: exchange_in_group(exchange, mpiexec, "TOWPATH_MALLOC=1"))]
     work += rows_of_messages(unreceived, mpiexec, long)
+    work += rows_of_communicators(communicators, refuse, mpiexec)
     work += [(row[0], lambda row=row: job(*row)) for row in rows(exchange, refuse, mpiexec)]
     work += [(f"{calls} refused" + (", SIGTERM" if asked else ""), lambda calls=calls, asked=asked: without_calls(refuse, mpiexec, calls, asked))
              for calls in WITHOUT for asked in (False, True)]
