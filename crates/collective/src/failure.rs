@@ -28,7 +28,10 @@ pub enum Failure {
     Truncated,
     /// A process of the communicator was lost; the remaining steps are not executed.
     #[error("a process that takes part in the collective died")]
-    Lost,
+    Lost {
+        /// The process.
+        peer: PeerIndex,
+    },
     /// A process has called another collective, or named another root. If both name the same, their
     /// counts need different ways. The remaining steps are not executed.
     #[error("{}", out_of_step(("this rank", *own, None), ("another rank", *theirs, None)))]
@@ -59,7 +62,7 @@ pub enum Failure {
 impl Failure {
     /// True if steps are left that will not be executed: their memory stays in use.
     pub(crate) fn leaves_steps(self) -> bool {
-        matches!(self, Failure::Lost | Failure::Mismatch { .. } | Failure::Order { .. })
+        matches!(self, Failure::Lost { .. } | Failure::Mismatch { .. } | Failure::Order { .. })
     }
 }
 
@@ -97,6 +100,11 @@ impl fmt::Display for FormedCall {
         }
         Ok(())
     }
+}
+
+/// The sentence about a process, by its name, that is lost for this reason.
+pub fn lost(name: &str, reason: &str) -> String {
+    format!("{name}, which takes part in the collective, is lost: {reason}")
 }
 
 /// The sentence about two ranks, by their names and calls, each of which has called something

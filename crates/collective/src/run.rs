@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use towpath_base::ids::PeerIndex;
 use towpath_engine::messages::{Messages, Ticket};
 use towpath_schedule::CallSignature;
 use towpath_schedule::buffers::Piece;
@@ -197,6 +198,14 @@ impl Run {
         self.device_copies.clear();
     }
 
+    /// The process to which or from which `step` is a message.
+    fn peer_of(&self, step: StepId) -> Option<PeerIndex> {
+        match &self.plan.steps[step as usize].action {
+            StepAction::Send { peer, .. } | StepAction::Receive { peer, .. } => Some(*peer),
+            _ => None,
+        }
+    }
+
     /// The failure if a message that `step` has received is part of another call.
     fn mismatch(&self, step: StepId, immediate: u32) -> Option<Failure> {
         let (own, theirs) = (self.plan.signature, signature_of(immediate));
@@ -294,8 +303,8 @@ impl Run {
                     continue;
                 };
                 self.under_way.swap_remove(index);
-                if outcome.lost {
-                    self.give_up(Failure::Lost);
+                if let Some(peer) = self.peer_of(step).filter(|_| outcome.lost) {
+                    self.give_up(Failure::Lost { peer });
                 } else if let Some(failure) = self.mismatch(step, outcome.immediate) {
                     self.give_up(failure);
                     self.withdraw(messages);

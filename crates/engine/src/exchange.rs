@@ -68,8 +68,8 @@ pub struct Exchange<'a> {
     pub receives: &'a mut [ExchangeMessage],
     /// A message was longer than its buffer; the buffer is full.
     pub truncated: bool,
-    /// A peer was lost.
-    pub lost: bool,
+    /// A peer that was lost.
+    pub lost: Option<PeerIndex>,
 }
 
 /// The pending part of a nonblocking exchange.
@@ -77,7 +77,7 @@ pub struct Exchange<'a> {
 pub struct Rest {
     requests: Box<[RequestId]>,
     truncated: bool,
-    lost: bool,
+    lost: Option<PeerIndex>,
 }
 
 impl Rest {
@@ -87,12 +87,15 @@ impl Rest {
     }
 
     /// Takes the results once all messages are complete: whether any message of the exchange was
-    /// truncated, and whether a peer was lost.
-    pub fn take<W: JobWire, S: Subscriber>(&self, engine: &mut Engine<W, S>) -> (bool, bool) {
+    /// truncated, and a peer that was lost.
+    pub fn take<W: JobWire, S: Subscriber>(
+        &self,
+        engine: &mut Engine<W, S>,
+    ) -> (bool, Option<PeerIndex>) {
         let (mut truncated, mut lost) = (self.truncated, self.lost);
         for completion in self.requests.iter().filter_map(|&request| engine.take(request)) {
             truncated |= completion.truncated;
-            lost |= completion.lost;
+            lost = lost.or_else(|| completion.lost.then_some(completion.peer));
         }
         (truncated, lost)
     }
@@ -322,7 +325,7 @@ impl Exchange<'_> {
                 Some(completion) => {
                     part.way = MessageProgress::Done;
                     self.truncated |= completion.truncated;
-                    self.lost |= completion.lost;
+                    self.lost = self.lost.or_else(|| completion.lost.then_some(completion.peer));
                 }
                 None => all = false,
             }

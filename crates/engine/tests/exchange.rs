@@ -76,7 +76,7 @@ impl Rank {
                 let mut exchange = exchange(&mut sends, &mut receives);
                 // SAFETY: `out` and `got` are not touched until the exchange is complete.
                 let done = unsafe { exchange.begin(engine, rounds) };
-                assert!(!exchange.truncated && !exchange.lost);
+                assert!(!exchange.truncated && exchange.lost.is_none());
                 self.prompt += usize::from(done);
                 self.parts = Some((sends, receives));
                 done
@@ -84,7 +84,7 @@ impl Rank {
             Some((mut sends, mut receives)) => {
                 let mut exchange = exchange(&mut sends, &mut receives);
                 let done = exchange.take_completed(engine);
-                assert!(!exchange.truncated && !exchange.lost);
+                assert!(!exchange.truncated && exchange.lost.is_none());
                 self.parts = Some((sends, receives));
                 done
             }
@@ -111,7 +111,7 @@ fn exchange<'a>(
     sends: &'a mut [ExchangeMessage],
     receives: &'a mut [ExchangeMessage],
 ) -> Exchange<'a> {
-    Exchange { context: OURS, sends, receives, truncated: false, lost: false }
+    Exchange { context: OURS, sends, receives, truncated: false, lost: None }
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn a_lost_neighbour_ends_the_exchange() {
     assert!(!unsafe { exchange.begin(&mut engine, 3) });
     network.lose(0);
     engine.progress();
-    assert!(exchange.take_completed(&mut engine) && exchange.lost);
+    assert!(exchange.take_completed(&mut engine) && exchange.lost.is_some());
 }
 
 #[test]

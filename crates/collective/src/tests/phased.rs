@@ -75,8 +75,8 @@ fn a_loss_between_hosts_gives_up_the_turn_at_once() {
     assert_eq!(enter(&queue), Some(1), "the phase that follows has the first turn");
     // SAFETY: `data` lives to the end of the test.
     unsafe { call.start_again() };
-    let lost = (Progress::Failed(Failure::Lost), true);
-    assert_eq!(call.post(&mut Scripted::Complete(LOST)), lost);
+    let posted = call.post(&mut Scripted::Complete(LOST));
+    assert!(matches!(posted, (Progress::Failed(Failure::Lost { .. }), true)));
     // The others go on counting calls on the board, so this member must leave it, while the program
     // still has the request of the failed call.
     assert_eq!(enter(&queue), None);
@@ -90,6 +90,6 @@ fn a_persistent_call_that_has_lost_a_process_starts_no_message_again() {
         // SAFETY: `data` lives to the end of the test, and the call is over.
         unsafe { call.start_again() };
         let progress = call.post(&mut messages).0;
-        assert_eq!(progress, Progress::Failed(Failure::Lost));
+        assert!(matches!(progress, Progress::Failed(Failure::Lost { .. })));
     }
 }

@@ -158,7 +158,10 @@ fn errors_end_a_run() {
         outcome_of(Outcome { truncated: true, ..good }),
         Progress::Failed(Failure::Truncated)
     );
-    assert_eq!(outcome_of(Outcome { lost: true, ..good }), Progress::Failed(Failure::Lost));
+    assert_eq!(
+        outcome_of(Outcome { lost: true, ..good }),
+        Progress::Failed(Failure::Lost { peer: PeerIndex(0) })
+    );
     let theirs = CallSignature::of(&Operation::Barrier);
     assert_eq!(
         outcome_of(Outcome { immediate: theirs.0, ..good }),
@@ -199,11 +202,17 @@ fn a_lost_run_stays_lost() {
     // SAFETY: `data` lives to the end of the test, and the run is over.
     unsafe { run.start_again() };
     let lost = Outcome { bytes: 0, truncated: false, lost: true, immediate: 0 };
-    assert_eq!(run.post(&mut Scripted::Complete(lost)), Progress::Failed(Failure::Lost));
+    assert_eq!(
+        run.post(&mut Scripted::Complete(lost)),
+        Progress::Failed(Failure::Lost { peer: PeerIndex(0) })
+    );
     for _ in 0..2 {
         // SAFETY: `data` lives to the end of the test, and the run is over.
         unsafe { run.start_again() };
-        assert_eq!(run.post(&mut Scripted::Refused), Progress::Failed(Failure::Lost));
+        assert_eq!(
+            run.post(&mut Scripted::Refused),
+            Progress::Failed(Failure::Lost { peer: PeerIndex(0) })
+        );
         assert!(run.is_over());
     }
 }
@@ -228,7 +237,10 @@ fn a_lost_run_copies_no_more() {
     run.compute();
     assert_eq!(run.copies(), 1);
     let lost = Outcome { bytes: 0, truncated: false, lost: true, immediate: 0 };
-    assert_eq!(run.post(&mut Scripted::Complete(lost)), Progress::Failed(Failure::Lost));
+    assert_eq!(
+        run.post(&mut Scripted::Complete(lost)),
+        Progress::Failed(Failure::Lost { peer: PeerIndex(1) })
+    );
     assert_eq!(run.copies(), 0);
 }
 

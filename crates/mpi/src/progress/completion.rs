@@ -208,9 +208,8 @@ impl State {
             }
             RequestWork::Exchange(rest) => {
                 let failure = match rest.take(&mut self.engine) {
-                    (false, false) => None,
-                    (_, true) => Some(Failure::Lost),
-                    (true, _) => Some(Failure::Truncated),
+                    (_, Some(peer)) => Some(Failure::Lost { peer }),
+                    (truncated, None) => truncated.then_some(Failure::Truncated),
                 };
                 (Status::EMPTY, failure.map(failed))
             }

@@ -21,10 +21,11 @@ pub(crate) type LocalWork = towpath_collective::runs::LocalWork<Caller>;
 
 /// The error that a failed collective raises.
 pub(crate) fn failed(failure: Failure) -> Error {
+    let lost = |peer| failure::lost(&process::name_of(peer), &process::reason_of_loss(peer));
     let class = match failure {
         Failure::Truncated => ERR_TRUNCATE,
         Failure::Plan(error) => return plan_failed(error),
-        Failure::Lost => ERR_PROC_ABORTED,
+        Failure::Lost { peer } => return Error::new(ERR_PROC_ABORTED, lost(peer)),
         Failure::Mismatch { peer, own, theirs } => return mismatch(peer, own, theirs),
         Failure::Order { peer, own, theirs } => return forms_differ(peer, own, theirs),
     };

@@ -91,7 +91,7 @@ fn with_parts<R>(comm: &Comm, call: &Neighborly, form: CallForm, then: impl FnOn
     // `MaybeUninit<T>` has the layout of `T`.
     let (sends, receives) = unsafe { (&mut *written(&mut sends[..sent]), &mut *written(&mut receives[..received])) };
     let context = comm.context().on(Plane::Collective);
-    Some(then(Exchange { context, sends, receives, truncated: false, lost: false }))
+    Some(then(Exchange { context, sends, receives, truncated: false, lost: None }))
 }
 
 /// Runs an exchange to completion.
@@ -116,8 +116,8 @@ unsafe fn execute(mut exchange: Exchange, comm: &Comm) -> Result<()> {
         );
     }
     match (exchange.lost, exchange.truncated) {
-        (false, false) => Ok(()),
-        (lost, _) => failed(if lost { Failure::Lost } else { Failure::Truncated }),
+        (None, false) => Ok(()),
+        (lost, _) => failed(lost.map_or(Failure::Truncated, |peer| Failure::Lost { peer })),
     }
 }
 
@@ -133,7 +133,7 @@ unsafe fn start(mut exchange: Exchange, comm: &Comm) -> Result<Handle> {
     // SAFETY: the memory of the messages lives until the request is complete (this function's
     // contract). One round of polling takes the messages that have arrived.
     let done = unsafe { exchange.begin(&mut state.engine, 1) };
-    let request = match done && !exchange.truncated && !exchange.lost {
+    let request = match done && !exchange.truncated && exchange.lost.is_none() {
         true => {
             state.requests.give_back(entry);
             COMPLETE

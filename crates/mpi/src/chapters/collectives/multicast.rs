@@ -118,7 +118,7 @@ impl JoinedGroup {
         let outcome = unsafe { self.between_hosts(comm, root, data) }?;
         let mates = &self.hosts[self.own];
         let is_near = mates.contains(&root);
-        if mates.len() > 1 && outcome != Err(Failure::Lost) {
+        if mates.len() > 1 && !matches!(outcome, Err(Failure::Lost { .. })) {
             let place = |rank: usize| mates.iter().position(|mate| *mate == rank).unwrap_or(0);
             let team = comm.team(Plane::Collective).on_my_host();
             let source = if is_near { root } else { mates[0] };
@@ -206,7 +206,7 @@ impl Cast for RootMessages {
             let wire = wire(state);
             match wire.take_broadcast(root, number, chunk, &mut *take) {
                 Some(()) => Some(Ok(())),
-                None => (!wire.hears(root)).then_some(Err(Failure::Lost)),
+                None => (!wire.hears(root)).then_some(Err(Failure::Lost { peer: root })),
             }
         })
     }
