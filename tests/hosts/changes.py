@@ -4,9 +4,12 @@ with a sentence in time.
 
     changes.py --prefix DIRECTORY      with an installed Towpath (bin, lib); all rows
     changes.py --filter REGEX          only some of the rows
+    changes.py --seed N                leaders of hosts stop or die at other moments
+    changes.py --long                  they stop for 10 s, not for 2 s
 
 Most rows run tests/hosts/changes.c, which exchanges messages before and after something is done to
-the network; the others members.c, of which a member goes.
+the network; the others members.c, of which a member goes, or leaders.c, which makes collectives
+while leaders of hosts are stopped or killed, or a link is cut.
 """
 
 import argparse
@@ -64,6 +67,13 @@ NETWORKS = [
     ("TCP beside frames", {}),
     ("large messages by frames", BULK),
 ]
+# A shell above each rank outlives it: mpiexec does not hear at once of one that is killed, and would
+# end the job.
+OUTLIVED = ["sh", "-c", '"$0" "$@" || { sleep 3; exit 1; }']
+# The ranks of three hosts, of which 0, 3 and 6 lead their hosts.
+LEADERS = {"network": "--hosts 3", "ranks": 9}
+COLLECTIVE_NETWORKS = [("TCP", {"TOWPATH_NETWORK": "tcp"}), ("CLIC", {"TOWPATH_NETWORK": "clic"})]
+LOST = r"rank \d, MPI_\w+ fails: .*rank {}, which takes part in the collective, is lost: "
 ABORTED = r"(.|\n)*".join(
     rf"the {which} receive: MPI_ERR_PROC_ABORTED: .*rank 1" for which in ("first", "second")
 )
@@ -83,8 +93,10 @@ class Row:
     longest: int = 1 << 20
     seconds: float = 1
     ranks: int = 2
-    # What is run: changes.c, or members.c with this word.
+    # What is run: changes.c, or members.c with this word, or leaders.c with these.
     members: str = ""
+    leaders: tuple = ()
+    calls: str = "MPI_"
     # A regular expression of what the job says when it ends with an error, so many seconds after
     # the trouble at most; none: it goes on.
     sentence: str = ""
@@ -190,15 +202,50 @@ ROWS = [
         )
         for name, settings in NETWORKS
     ],
+    *[
+        Row(f"leaders are stopped, {name}", settings=settings, leaders=("stopped", "0,3,6"), **LEADERS)
+        for name, settings in COLLECTIVE_NETWORKS
+    ],
+    # Who waits for another rank than the dead one learns of it from mpiexec only.
+    *[
+        Row(
+            f"a leader is killed, {name}",
+            settings=settings,
+            leaders=("killed", 3),
+            sentence=rf"{LOST.format(3)}|mpiexec: rank 3 \(.*the job is ended",
+            **LEADERS,
+        )
+        for name, settings in COLLECTIVE_NETWORKS
+    ],
+    Row(
+        "a leader is killed in MPI_Allreduce, TCP",
+        settings=COLLECTIVE_NETWORKS[0][1],
+        leaders=("killed", 3),
+        calls="MPI_Allreduce",
+        sentence=LOST.format(3),
+        **LEADERS,
+    ),
+    *[
+        Row(
+            f"a link is cut during collectives, {name}",
+            settings={**settings, **SOON},
+            leaders=("done", CUT),
+            sentence=LOST.format(r"\d"),
+            **LEADERS,
+        )
+        for name, settings in COLLECTIVE_NETWORKS
+    ],
 ]
 
 
-def program(row):
+def program(row, options):
     directory = environments.BUILD / "tests/hosts"
     if row.members:
-        # A shell above each rank outlives it: mpiexec does not hear at once of one that is killed,
-        # and would end the job.
-        return ["sh", "-c", '"$0" "$1" || { sleep 3; exit 1; }', directory / "members", row.members]
+        return [*OUTLIVED, directory / "members", row.members]
+    if row.leaders:
+        how_often = (3, 10) if options.long else (1, 2)
+        words = (*row.leaders, *(how_often if row.leaders[0] == "stopped" else ()), options.seed)
+        return [*OUTLIVED, directory / "leaders", row.calls, *words]
     return [directory / "changes", row.longest, row.seconds, row.trouble]
 
 
@@ -218,7 +265,7 @@ def inside(options):
         f"{os.environ['HOSTS_RUN']} {{host}}",
         "-n",
         row.ranks,
-        *program(row),
+        *program(row, options),
     ]
     os.execv(command[0], [str(word) for word in command])
 
@@ -259,7 +306,7 @@ def judge(row, status, text, seconds):
     )
 
 
-def run_row(prefix, _, row):
+def run_row(prefix, inner, row):
     """Problems of a row (None: not tested here), a few words, and the job's output."""
     command = [
         sys.executable,
@@ -272,6 +319,7 @@ def run_row(prefix, _, row):
         prefix,
         "--row",
         row.name,
+        *inner,
     ]
     with subprocess.Popen(
         [str(word) for word in command],
@@ -302,7 +350,7 @@ def compile_programs(prefix):
     """Builds the programs of all rows for the Towpath that is installed there."""
     directory = environments.BUILD / "tests/hosts"
     directory.mkdir(parents=True, exist_ok=True)
-    for name in ("changes", "members"):
+    for name in ("changes", "members", "leaders"):
         source, binary = HERE / f"{name}.c", directory / name
         command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", "-Wall", source, "-o", binary]
         subprocess.run(
@@ -313,11 +361,19 @@ def compile_programs(prefix):
 def main():
     parser = rows.parser(__doc__)
     parser.add_argument("--row", help=argparse.SUPPRESS)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--long", action="store_true")
     options = parser.parse_args()
     if options.row:
         return inside(options)
     named = [(row.name, row) for row in ROWS]
-    return rows.run_all(options, compile_programs, named, run_row)
+    inner = ["--seed", options.seed, *(["--long"] if options.long else [])]
+
+    def prepare(prefix):
+        compile_programs(prefix)
+        return inner
+
+    return rows.run_all(options, prepare, named, run_row)
 
 
 if __name__ == "__main__":
