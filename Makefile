@@ -13,7 +13,8 @@
 #                              all numbers of ranks, also over 2 and 4 hosts, by each transport;
 #                              10^5 messages between host and device memory in each setting
 #                              of the stub driver;
-#                              10^6 random collectives on hosts with any number of ranks
+#                              10^6 random collectives on hosts with any number of ranks;
+#                              collectives whose leaders are stopped for 10 s or killed
 #   make fuzz [FUZZ_SECONDS=60]  each decoder of bytes from outside, fed by libFuzzer
 #   make lint                  format, clippy, arrows, generated files, sizes, structure, links
 #   make docs                  the documentation as a web site in build/book/html
