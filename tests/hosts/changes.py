@@ -227,7 +227,7 @@ ROWS = [
     ),
     *[
         Row(
-            f"a link is cut during collectives, {name}",
+            f"the link of a leader is cut, {name}",
             settings={**settings, **SOON},
             leaders=("done", CUT),
             sentence=LOST.format(r"\d"),
