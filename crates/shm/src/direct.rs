@@ -58,8 +58,8 @@ impl DirectCopies {
         DirectCopies { ranks, limits, count: 0 }
     }
 
-    /// True if a message of `length` bytes should be copied directly, to a receiver that is known to
-    /// share a cache with this process, or not.
+    /// True if a message of `length` bytes should be copied directly, to a receiver that is known
+    /// to share a cache with this process, or not.
     pub(crate) fn take(&mut self, length: usize, is_near: bool) -> bool {
         debug_assert!(length >= SHORTEST, "{length} bytes are always copied twice");
         let limits = *self.limits.get_or_insert_with(|| {

@@ -94,8 +94,8 @@ pub struct Settings {
     /// Bytes of this rank's staging area, at most [`layout::BOUNCE_BYTES`]. `None`: the length of
     /// its walk (see `walk`), if memory allows.
     pub staging_bytes: Option<usize>,
-    /// Smallest message from a heap that is copied without a bounce buffer, at least 128 KiB. `None`:
-    /// the sizes of the caches say it (see `direct`).
+    /// Smallest message from a heap that is copied without a bounce buffer, at least 128 KiB.
+    /// `None`: the sizes of the caches say it (see `direct`).
     pub direct_bytes: Option<usize>,
 }
 

@@ -41,9 +41,9 @@ const LONGEST_REST: u32 = 256;
 const LONGEST_STREAMED: u32 = 64;
 
 /// Between trials, one copy in `WATCHED`, or in `WATCHED_LONG` of the last size class, is timed,
-/// unless it is streamed. If all of `SAMPLES` of them take less than half the time that the trial found, or all take more than twice as long, a
-/// process has moved to another core, and a trial starts at once. Streamed copies show nothing:
-/// they take the same time everywhere.
+/// unless it is streamed. If all of `SAMPLES` of them take less than half the time that the trial
+/// found, or all take more than twice as long, a process has moved to another core, and a trial
+/// starts at once. Streamed copies show nothing: they take the same time everywhere.
 const WATCHED: u32 = 32;
 const WATCHED_LONG: u32 = 4;
 const SAMPLES: u32 = 8;

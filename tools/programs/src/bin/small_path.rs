@@ -29,6 +29,7 @@ fn engines() -> [Engine<Wires>; 2] {
         arena_bytes: RING_AREA,
         bounce_buffers: true,
         staging_bytes: None,
+        direct_bytes: None,
     };
     [0, 1].map(|me| {
         let segment = Segment::map(&file, 2, me).expect("room for the segment");
