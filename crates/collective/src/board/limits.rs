@@ -1,8 +1,12 @@
 //! Which calls of a team use its board.
 
 use towpath_engine::board::{Board, INLINE};
-use towpath_schedule::Operation;
+use towpath_schedule::gather::Gather;
+use towpath_schedule::scatter::Scatter;
 use towpath_schedule::select::{COLLECTIVES, Collective, Selection, Size, Subscription};
+use towpath_schedule::{Buffer, Operation};
+
+use super::records::Records;
 
 /// The parts of a board that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +45,9 @@ impl BoardLimits {
             bytes[collective as usize] = limit(collective);
         }
         let largest = Board::largest_of(ranks);
+        if !Records::fit(ranks, largest) {
+            bytes[Collective::Scatterv as usize] = -1;
+        }
         // A round moves at least a byte of each block.
         let in_blocks = if ranks > largest { 0 } else { ROUNDS * largest as i64 };
         let in_blocks = if subscription == Subscription::Full {
@@ -58,7 +65,8 @@ impl BoardLimits {
         if bytes > self.bytes[collective as usize] {
             return None;
         }
-        if message <= INLINE as i64 {
+        // How long the messages of others are only they know.
+        if message <= INLINE as i64 && !operation.is_varying_at_root() {
             return Some(Need::Lines);
         }
         let in_blocks = matches!(collective, Collective::Scatter | Collective::Alltoall);
@@ -66,7 +74,7 @@ impl BoardLimits {
     }
 }
 
-/// Bytes of the longest message of a rank in a call that uses a board.
+/// Bytes of the longest message of a rank in a call that uses a board, as far as this rank knows.
 pub(super) fn longest_message(operation: &Operation, ranks: usize) -> usize {
     sizes(operation, ranks).map_or(0, |(_, _, message)| message.try_into().unwrap_or(usize::MAX))
 }
@@ -85,6 +93,17 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
         Operation::Scatter(arguments) => {
             let bytes = arguments.bytes();
             (Collective::Scatter, bytes, bytes.saturating_mul(ranks))
+        }
+        // Any length may be on the board.
+        Operation::Gatherv(Gather { send, receive, .. }) => {
+            let longest = receive.as_ref().map(|receive| receive.longest_bytes(size));
+            let longest = longest.or(send.as_ref().map(Buffer::bytes)).unwrap_or(0);
+            (Collective::Gatherv, 0, Records::bytes(1, longest))
+        }
+        Operation::Scatterv(Scatter { send, receive, .. }) => {
+            let total = send.as_ref().map(|send| send.total_bytes(size));
+            let row = || receive.as_ref().map(|receive| receive.bytes().saturating_mul(ranks));
+            (Collective::Scatterv, 0, Records::bytes(size, total.or_else(row).unwrap_or(0)))
         }
         Operation::Allgather(arguments) => {
             let receive = &arguments.receive;
@@ -112,8 +131,7 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
 
 #[cfg(test)]
 mod tests {
-    use towpath_schedule::scatter::Scatter;
-    use towpath_schedule::{Blocks, Buffer, Element};
+    use towpath_schedule::{Blocks, Element};
 
     use super::*;
 

@@ -1,12 +1,17 @@
 //! Data movement on a board: barrier, broadcast, gather, scatter, allgather, alltoall.
+//!
+//! Where only the root knows all lengths, a block that is too long for its message is sent apart
+//! ([`Records`]).
 
 use towpath_engine::board::Posted;
 use towpath_schedule::Buffer;
 use towpath_schedule::allgather::Allgather;
 use towpath_schedule::alltoall::Alltoall;
+use towpath_schedule::buffers::Piece;
 use towpath_schedule::gather::Gather;
 use towpath_schedule::scatter::Scatter;
 
+use super::super::records::Records;
 use super::both_forms;
 use super::call::{BoardCall, Cursors, Stopped, others};
 use crate::memory;
@@ -122,6 +127,122 @@ impl BoardCall<'_> {
             self.board.finish();
         }
         Ok(())
+    }
+
+    /// # Safety
+    /// The contract of `TeamBoard::execute` applies.
+    pub(super) async unsafe fn gatherv(&mut self, arguments: &Gather) -> Result<(), Stopped> {
+        let own = self.board.own();
+        let records = Records::new(1, self.board.largest(), self.subscription);
+        self.apart.clear();
+        if own != arguments.root {
+            let Some(send) = &arguments.send else { return Ok(()) };
+            let held = records.held(send.bytes());
+            if held.is_none() {
+                self.apart.push(own);
+            }
+            // SAFETY: the buffer is valid and unchanged until the call returns (contract of
+            // `execute`).
+            unsafe { self.post_blocks(1, |_| (send.piece(), held)).await? };
+            self.board.finish();
+            return Ok(());
+        }
+        let Some(receive) = &arguments.receive else { return Ok(()) };
+        // Done first, because the other ranks may still be writing.
+        if let Some(send) = &arguments.send {
+            // SAFETY: the buffers are valid until the call returns and do not overlap (contract
+            // of `execute`).
+            unsafe { self.copy(&send.piece(), &receive.piece(own)) };
+        }
+        for member in others(self.board) {
+            let posted = self.expect(member).await?;
+            match records.block(posted, 0) {
+                None => self.apart.push(member),
+                // SAFETY: the buffer is valid until the call returns, and only this call accesses
+                // it (contract of `execute`).
+                Some(block) => unsafe { self.store(&receive.piece(member), block) },
+            }
+        }
+        self.board.finish();
+        Ok(())
+    }
+
+    /// # Safety
+    /// The contract of `TeamBoard::execute` applies.
+    pub(super) async unsafe fn scatterv(&mut self, arguments: &Scatter) -> Result<(), Stopped> {
+        let (own, root, number) = (self.board.own(), arguments.root, self.board.size() - 1);
+        let records = Records::new(number, self.board.largest(), self.subscription);
+        self.apart.clear();
+        if own != root {
+            let Some(receive) = &arguments.receive else { return Ok(()) };
+            let posted = self.expect(root).await?;
+            match records.block(posted, own - usize::from(own > root)) {
+                None => self.apart.push(own),
+                // SAFETY: the buffer is valid until the call returns, and only this call accesses
+                // it (contract of `execute`).
+                Some(block) => unsafe { self.store(&receive.piece(), block) },
+            }
+            self.board.finish();
+            return Ok(());
+        }
+        let Some(send) = &arguments.send else { return Ok(()) };
+        let member = |index: usize| index + usize::from(index >= root);
+        let held = |index: usize| records.held(send.bytes(member(index)));
+        self.apart.extend((0..number).filter(|&index| held(index).is_none()).map(member));
+        // SAFETY: the buffer is valid and unchanged until the call returns (contract of `execute`).
+        unsafe {
+            self.post_blocks(number, |index| (send.piece(member(index)), held(index))).await?
+        };
+        self.board.finish();
+        if let Some(receive) = &arguments.receive {
+            // SAFETY: the buffers are valid until the call returns and do not overlap (contract
+            // of `execute`).
+            unsafe { self.copy(&send.piece(own), &receive.piece()) };
+        }
+        Ok(())
+    }
+
+    /// Posts blocks and their records. `block` returns a block, and its bytes in the message;
+    /// `None` if it is sent apart.
+    ///
+    /// # Safety
+    /// The blocks must be valid and unchanged during the call.
+    async unsafe fn post_blocks(
+        &mut self,
+        number: usize,
+        block: impl Fn(usize) -> (Piece, Option<usize>),
+    ) -> Result<(), Stopped> {
+        let all: usize = (0..number).filter_map(|index| block(index).1).sum();
+        let length = Records::bytes(number, all as i64) as usize;
+        self.post(length, |mut room, wait| {
+            let (mut end, mut at) = (0, all);
+            for index in 0..number {
+                let (piece, held) = block(index);
+                let bytes = held.unwrap_or(0);
+                let record = Records::record(end + bytes, held.is_none());
+                // SAFETY: the block is valid and unchanged (this function's contract).
+                unsafe {
+                    if bytes > 0 {
+                        room.fill(&mut memory::source(&piece), end, bytes, wait);
+                    }
+                    room.copy(record.as_ptr(), at, record.len());
+                }
+                (end, at) = (end + bytes, at + record.len());
+            }
+        })
+        .await
+    }
+
+    /// Stores a block of a posted message at its destination.
+    ///
+    /// # Safety
+    /// The destination must be valid, and nothing else may access it.
+    unsafe fn store(&mut self, piece: &Piece, block: Posted) {
+        if block.length > 0 {
+            // SAFETY: the memory behind the target is valid, and only this call accesses it (this
+            // function's contract).
+            unsafe { self.drain(&mut memory::target(piece), block) };
+        }
     }
 
     /// # Safety

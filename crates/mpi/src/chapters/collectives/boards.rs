@@ -10,11 +10,11 @@ use towpath_collective::board::{BoardLimits, BoardOffer, BoardOutcome, BoardStat
 use towpath_collective::numbers::{CallForm, sequence};
 use towpath_collective::runs::CALLS_PER_POLL;
 use towpath_collective::select::Subscription;
-use towpath_collective::{CallSignature, Failure, Operation, Run, Selection, failure, perform_alone};
+use towpath_collective::{Call, CallSignature, Failure, Operation, Run, Selection, failure, perform_alone};
 use towpath_neutral::constants::ERR_TRUNCATE;
 use towpath_neutral::error::{Error, Result};
 
-use crate::chapters::internal::{broadcast_plan, run, synchronize};
+use crate::chapters::internal::{broadcast_plan, complete, plan_failed, run, synchronize};
 use crate::objects::comm::Comm;
 use crate::process::{self, ending};
 use crate::progress;
@@ -27,13 +27,13 @@ pub(crate) fn has_one(comm: &Comm) -> bool {
     matches!(*comm.board.lock().unwrap(), BoardState::Made(_))
 }
 
-/// Executes a call over the board of its communicator, or the call of one rank without any; `None`
+/// Executes a call over the board of its communicator, or the call of one rank without any; false
 /// if it must run by messages.
 ///
 /// # Safety
 /// The memory that the operation names must be as the standard requires for the buffers of the
 /// call.
-pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
+pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Result<bool> {
     let size = comm.group.peers.len();
     if size == 1 {
         // A barrier of one rank waits for nobody.
@@ -42,50 +42,55 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
             // buffers of the call (this function's contract).
             unsafe { perform_alone(operation, &mut std::thread::yield_now) };
         }
-        return Some(Ok(()));
+        return Ok(true);
     }
     let mut state = comm.board.lock().unwrap();
     if let BoardState::Unknown = *state {
         // Do not make a board for a call that would not use one, whether or not ranks share cores.
-        BoardLimits::new(selection, size, Subscription::Full).need(operation)?;
-        match establish(comm, selection, operation) {
-            Ok(made) => *state = made,
-            Err(error) => return Some(Err(error)),
+        if BoardLimits::new(selection, size, Subscription::Full).need(operation).is_none() {
+            return Ok(false);
         }
+        *state = establish(comm, selection, operation)?;
     }
-    let BoardState::Made(board) = &mut *state else { return None };
-    if board.need(operation)? == Need::Areas {
-        if board.areas.is_none() {
-            match agree(comm, u64::from(board.provide_areas()), operation) {
-                Ok(provided) => board.areas = Some(provided != 0),
-                Err(error) => return Some(Err(error)),
+    let BoardState::Made(board) = &mut *state else { return Ok(false) };
+    match board.need(operation) {
+        None => return Ok(false),
+        Some(Need::Lines) => {}
+        Some(Need::Areas) => {
+            if board.areas.is_none() {
+                board.areas = Some(agree(comm, u64::from(board.provide_areas()), operation)? != 0);
+            }
+            if board.areas == Some(false) {
+                return Ok(false);
             }
         }
-        if board.areas == Some(false) {
-            return None;
-        }
     }
-    let mut waiter = match LineWait::new(comm) {
-        Ok(waiting) => waiting,
-        Err(error) => return Some(Err(error)),
-    };
+    let mut waiter = LineWait::new(comm)?;
     if board.calls().is_multiple_of(CALLS_PER_POLL) {
         waiter.worker.poll_in_passing();
     }
     let by_messages = comm.calls_by_messages(CallForm::Blocking);
     comm.on_board.store(board.calls() + 1, Ordering::Relaxed);
+    let sequence = if operation.is_varying_at_root() { comm.next_sequence(CallForm::Blocking) } else { 0 };
     // SAFETY: the memory that the operation names is as the standard requires for the buffers of
     // the call (this function's contract).
     let outcome = unsafe { board.execute(operation, by_messages, &mut waiter) };
-    Some(match outcome {
-        BoardOutcome::Complete => Ok(()),
+    if board.sends_apart(operation, outcome) {
+        let team = comm.team(Plane::Collective);
+        let call = Call { team: &team, selection };
+        // SAFETY: as above; this waits for the messages.
+        let run = unsafe { board.messages_apart(operation, outcome, &call, sequence) };
+        return complete(run.map_err(plan_failed)?.into(), team.context).map(|()| true);
+    }
+    match outcome {
+        BoardOutcome::Complete => Ok(true),
         BoardOutcome::Truncated => Err(truncated(comm)),
         BoardOutcome::OutOfStep => {
             let failure = waiter.failure.unwrap_or_else(|| board.mismatch());
             *state = BoardState::Missing;
             Err(failed(failure))
         }
-    })
+    }
 }
 
 /// Lets a call by messages compare itself with those on the board, or on that of this host, if
