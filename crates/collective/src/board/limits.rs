@@ -1,10 +1,10 @@
 //! Which calls of a team use its board.
 
 use towpath_engine::board::{Board, INLINE};
+use towpath_schedule::Operation;
 use towpath_schedule::gather::Gather;
 use towpath_schedule::scatter::Scatter;
 use towpath_schedule::select::{COLLECTIVES, Collective, Selection, Size, Subscription};
-use towpath_schedule::{Buffer, Operation};
 
 use super::records::Records;
 
@@ -65,8 +65,7 @@ impl BoardLimits {
         if bytes > self.bytes[collective as usize] {
             return None;
         }
-        // How long the messages of others are only they know.
-        if message <= INLINE as i64 && !operation.is_varying_at_root() {
+        if message <= INLINE as i64 {
             return Some(Need::Lines);
         }
         let in_blocks = matches!(collective, Collective::Scatter | Collective::Alltoall);
@@ -76,7 +75,20 @@ impl BoardLimits {
 
 /// Bytes of the longest message of a rank in a call that uses a board, as far as this rank knows.
 pub(super) fn longest_message(operation: &Operation, ranks: usize) -> usize {
-    sizes(operation, ranks).map_or(0, |(_, _, message)| message.try_into().unwrap_or(usize::MAX))
+    let (blocks, bytes) = match operation {
+        Operation::Gatherv(Gather { receive: Some(blocks), .. }) => {
+            (1, blocks.longest_bytes(ranks))
+        }
+        Operation::Gatherv(Gather { send: Some(block), .. }) => (1, block.bytes()),
+        Operation::Scatterv(Scatter { send: Some(blocks), .. }) => {
+            (ranks, blocks.total_bytes(ranks))
+        }
+        Operation::Scatterv(Scatter { receive: Some(block), .. }) => {
+            (ranks, block.bytes().saturating_mul(ranks as i64))
+        }
+        _ => (0, sizes(operation, ranks).map_or(0, |(_, _, message)| message)),
+    };
+    bytes.saturating_add(Records::alone(blocks)).try_into().unwrap_or(usize::MAX)
 }
 
 /// The collective, the bytes by which its algorithm is chosen, and the longest message of a rank;
@@ -94,17 +106,9 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
             let bytes = arguments.bytes();
             (Collective::Scatter, bytes, bytes.saturating_mul(ranks))
         }
-        // Any length may be on the board.
-        Operation::Gatherv(Gather { send, receive, .. }) => {
-            let longest = receive.as_ref().map(|receive| receive.longest_bytes(size));
-            let longest = longest.or(send.as_ref().map(Buffer::bytes)).unwrap_or(0);
-            (Collective::Gatherv, 0, Records::bytes(1, longest))
-        }
-        Operation::Scatterv(Scatter { send, receive, .. }) => {
-            let total = send.as_ref().map(|send| send.total_bytes(size));
-            let row = || receive.as_ref().map(|receive| receive.bytes().saturating_mul(ranks));
-            (Collective::Scatterv, 0, Records::bytes(size, total.or_else(row).unwrap_or(0)))
-        }
+        // How long the messages of others are only they know.
+        Operation::Gatherv(_) => (Collective::Gatherv, 0, i64::MAX),
+        Operation::Scatterv(_) => (Collective::Scatterv, 0, i64::MAX),
         Operation::Allgather(arguments) => {
             let receive = &arguments.receive;
             (arguments.collective(), receive.total_bytes(size), receive.longest_bytes(size))
@@ -131,7 +135,7 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
 
 #[cfg(test)]
 mod tests {
-    use towpath_schedule::{Blocks, Element};
+    use towpath_schedule::{Blocks, Buffer, Element};
 
     use super::*;
 

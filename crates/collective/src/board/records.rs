@@ -23,7 +23,7 @@ const LONGEST: usize = 64 << 10;
 /// The blocks of a message, and their records.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records {
-    number: usize,
+    pub(super) number: usize,
     longest: usize,
 }
 
@@ -40,9 +40,14 @@ impl Records {
         number.saturating_mul(LEAST) <= largest
     }
 
-    /// Bytes of a message with `bytes` bytes in `number` blocks.
-    pub(super) fn bytes(number: usize, bytes: i64) -> i64 {
-        bytes.saturating_add((number * RECORD) as i64)
+    /// Bytes of a message whose blocks have `bytes` bytes.
+    pub(super) fn bytes(self, bytes: usize) -> usize {
+        bytes + self.number * RECORD
+    }
+
+    /// Bytes of `number` records.
+    pub(super) fn alone(number: usize) -> i64 {
+        (number * RECORD) as i64
     }
 
     /// The bytes of a block of this length in the message; `None` if it is sent apart.
@@ -107,7 +112,7 @@ mod tests {
             ends.extend(Records::record(message.len(), held.is_none()));
         }
         message.extend(ends);
-        assert_eq!(message.len() as i64, Records::bytes(5, 3 + 6 + 1));
+        assert_eq!(message.len(), records.bytes(3 + 6 + 1));
         let blocks = [Some(vec![0; 3]), Some(vec![]), Some(vec![2; 6]), None, Some(vec![4])];
         assert_eq!(read(records, &mut message), blocks);
     }
@@ -121,8 +126,8 @@ mod tests {
                 let words = message.chunks_exact_mut(RECORD);
                 words.for_each(|bytes| bytes.copy_from_slice(&word.to_le_bytes()));
                 let blocks = length.saturating_sub(3 * RECORD);
-                for block in read(records, &mut message) {
-                    assert!(block.unwrap().len() <= blocks, "{length} {word}");
+                for block in read(records, &mut message).into_iter().flatten() {
+                    assert!(block.len() <= blocks, "{length} {word}");
                 }
             }
         }

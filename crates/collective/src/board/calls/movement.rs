@@ -137,13 +137,9 @@ impl BoardCall<'_> {
         self.apart.clear();
         if own != arguments.root {
             let Some(send) = &arguments.send else { return Ok(()) };
-            let held = records.held(send.bytes());
-            if held.is_none() {
-                self.apart.push(own);
-            }
             // SAFETY: the buffer is valid and unchanged until the call returns (contract of
             // `execute`).
-            unsafe { self.post_blocks(1, |_| (send.piece(), held)).await? };
+            unsafe { self.post_blocks(records, |_| (own, send.piece())).await? };
             self.board.finish();
             return Ok(());
         }
@@ -187,12 +183,9 @@ impl BoardCall<'_> {
         }
         let Some(send) = &arguments.send else { return Ok(()) };
         let member = |index: usize| index + usize::from(index >= root);
-        let held = |index: usize| records.held(send.bytes(member(index)));
-        self.apart.extend((0..number).filter(|&index| held(index).is_none()).map(member));
+        let block = |index: usize| (member(index), send.piece(member(index)));
         // SAFETY: the buffer is valid and unchanged until the call returns (contract of `execute`).
-        unsafe {
-            self.post_blocks(number, |index| (send.piece(member(index)), held(index))).await?
-        };
+        unsafe { self.post_blocks(records, block).await? };
         self.board.finish();
         if let Some(receive) = &arguments.receive {
             // SAFETY: the buffers are valid until the call returns and do not overlap (contract
@@ -202,32 +195,37 @@ impl BoardCall<'_> {
         Ok(())
     }
 
-    /// Posts blocks and their records. `block` returns a block, and its bytes in the message;
-    /// `None` if it is sent apart.
+    /// Posts blocks and their records. `block` returns the member and the data of a block.
     ///
     /// # Safety
     /// The blocks must be valid and unchanged during the call.
     async unsafe fn post_blocks(
         &mut self,
-        number: usize,
-        block: impl Fn(usize) -> (Piece, Option<usize>),
+        records: Records,
+        block: impl Fn(usize) -> (usize, Piece),
     ) -> Result<(), Stopped> {
-        let all: usize = (0..number).filter_map(|index| block(index).1).sum();
-        let length = Records::bytes(number, all as i64) as usize;
-        self.post(length, |mut room, wait| {
+        let mut all = 0;
+        for (member, piece) in (0..records.number).map(&block) {
+            match records.held(piece.bytes()) {
+                Some(bytes) => all += bytes,
+                None => self.apart.push(member),
+            }
+        }
+        self.post(records.bytes(all), |mut room, wait| {
             let (mut end, mut at) = (0, all);
-            for index in 0..number {
-                let (piece, held) = block(index);
-                let bytes = held.unwrap_or(0);
-                let record = Records::record(end + bytes, held.is_none());
+            for (_, piece) in (0..records.number).map(&block) {
+                let held = records.held(piece.bytes());
+                let begin = end;
+                end += held.unwrap_or(0);
+                let record = Records::record(end, held.is_none());
                 // SAFETY: the block is valid and unchanged (this function's contract).
                 unsafe {
-                    if bytes > 0 {
-                        room.fill(&mut memory::source(&piece), end, bytes, wait);
+                    if end > begin {
+                        room.fill(&mut memory::source(&piece), begin, end - begin, wait);
                     }
                     room.copy(record.as_ptr(), at, record.len());
                 }
-                (end, at) = (end + bytes, at + record.len());
+                at += record.len();
             }
         })
         .await
