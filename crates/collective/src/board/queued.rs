@@ -403,7 +403,7 @@ impl<O: QueueOwner> QueuedCall<O> {
         let team = self.owner.team();
         let call = Call { team: &team, selection: self.owner.selection() };
         // SAFETY: the buffers live until the call is over (contract of `new`).
-        let run = unsafe { board.messages_apart(operation, outcome, &call, self.sequence) };
+        let run = unsafe { board.messages_apart(operation, outcome, &call, Some(self.sequence)) };
         match run {
             Ok(run) => Stage::Apart(run),
             Err(error) => {

@@ -17,6 +17,7 @@ use towpath_schedule::{Call, CallSignature, Operation, PlanError};
 
 use super::{BoardLimits, BoardNotices, Member, Need, WaitLoop, blocking, suspending};
 use crate::failure::Failure;
+use crate::numbers;
 use crate::run::Run;
 
 /// Most bytes that a nonblocking call folds before it returns: the program wants to compute
@@ -147,8 +148,7 @@ impl TeamBoard {
     }
 
     /// The messages that complete a call that [sends blocks apart](TeamBoard::sends_apart).
-    /// `sequence` is their number, which all members give to such a call whether or not it needs
-    /// messages.
+    /// `sequence` is their number; `None` for a blocking call.
     ///
     /// # Safety
     /// The contract of [`Run::start`] applies.
@@ -160,9 +160,10 @@ impl TeamBoard {
         operation: &Operation,
         outcome: BoardOutcome,
         call: &Call,
-        sequence: u64,
+        sequence: Option<u64>,
     ) -> Result<Box<Run>, PlanError> {
         let plan = operation.plan_apart(call, &std::mem::take(&mut self.apart))?;
+        let sequence = sequence.unwrap_or_else(|| numbers::sequence_apart(self.calls()));
         // SAFETY: this function has the same contract.
         let mut run = Box::new(unsafe { Run::start(plan, sequence) });
         if outcome == BoardOutcome::Truncated {

@@ -6,7 +6,9 @@
 
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
-use towpath_collective::board::{BoardLimits, BoardOffer, BoardOutcome, BoardState, Member, Need, WaitLoop, number_of};
+use towpath_collective::board::{
+    BoardLimits, BoardOffer, BoardOutcome, BoardState, Member, Need, TeamBoard, WaitLoop, number_of,
+};
 use towpath_collective::numbers::{CallForm, sequence};
 use towpath_collective::runs::CALLS_PER_POLL;
 use towpath_collective::select::Subscription;
@@ -14,7 +16,7 @@ use towpath_collective::{Call, CallSignature, Failure, Operation, Run, Selection
 use towpath_neutral::constants::ERR_TRUNCATE;
 use towpath_neutral::error::{Error, Result};
 
-use crate::chapters::internal::{broadcast_plan, complete, plan_failed, run, synchronize};
+use crate::chapters::internal::{broadcast_plan, complete, plan_failed, synchronize};
 use crate::objects::comm::Comm;
 use crate::process::{self, ending};
 use crate::progress;
@@ -53,25 +55,19 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         *state = establish(comm, selection, operation)?;
     }
     let BoardState::Made(board) = &mut *state else { return Ok(false) };
-    match board.need(operation) {
-        None => return Ok(false),
-        Some(Need::Lines) => {}
-        Some(Need::Areas) => {
-            if board.areas.is_none() {
-                board.areas = Some(agree(comm, u64::from(board.provide_areas()), operation)? != 0);
-            }
-            if board.areas == Some(false) {
-                return Ok(false);
-            }
-        }
+    let need = board.need(operation);
+    if need == Some(Need::Areas) && board.areas.is_none() {
+        board.areas = Some(agree(comm, u64::from(board.provide_areas()), operation, Some(board))? != 0);
     }
-    let mut waiter = LineWait::new(comm)?;
+    if need.is_none() || need == Some(Need::Areas) && board.areas == Some(false) {
+        return Ok(false);
+    }
+    let mut waiter = LineWait { worker: progress::worker()?, comm, failure: None };
     if board.calls().is_multiple_of(CALLS_PER_POLL) {
         waiter.worker.poll_in_passing();
     }
     let by_messages = comm.calls_by_messages(CallForm::Blocking);
     comm.on_board.store(board.calls() + 1, Ordering::Relaxed);
-    let sequence = if operation.is_varying_at_root() { comm.next_sequence(CallForm::Blocking) } else { 0 };
     // SAFETY: the memory that the operation names is as the standard requires for the buffers of
     // the call (this function's contract).
     let outcome = unsafe { board.execute(operation, by_messages, &mut waiter) };
@@ -79,7 +75,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         let team = comm.team(Plane::Collective);
         let call = Call { team: &team, selection };
         // SAFETY: as above; this waits for the messages.
-        let run = unsafe { board.messages_apart(operation, outcome, &call, sequence) };
+        let run = unsafe { board.messages_apart(operation, outcome, &call, None) };
         return complete(run.map_err(plan_failed)?.into(), team.context).map(|()| true);
     }
     match outcome {
@@ -120,13 +116,19 @@ fn truncated(comm: &Comm) -> Error {
     Error::new(ERR_TRUNCATE, sentence)
 }
 
-/// Broadcasts a number from member 0 about the board of an operation.
-fn agree(comm: &Comm, said: u64, operation: &Operation) -> Result<u64> {
+/// Broadcasts a number from member 0 about the board of an operation. If there is a board already,
+/// another member may be on it in another call.
+fn agree(comm: &Comm, said: u64, operation: &Operation, board: Option<&TeamBoard>) -> Result<u64> {
     let mut words = [said];
     let mut plan = broadcast_plan(&comm.team(Plane::Collective), 0, &mut words)?;
     plan.signature = CallSignature::of(operation).about_board();
+    let (context, before) = (plan.context, comm.calls_by_messages(CallForm::Blocking));
     // SAFETY: the plan names only `words`, which live during the call.
-    unsafe { run(plan, comm.next_sequence(CallForm::Blocking)) }?;
+    let mut run = Box::new(unsafe { Run::start(plan, comm.next_sequence(CallForm::Blocking)) });
+    if let Some(board) = board {
+        run.compare_with(board.notices().clone(), before + board.calls());
+    }
+    complete(run.into(), context)?;
     Ok(words[0])
 }
 
@@ -135,13 +137,13 @@ fn establish(comm: &Comm, selection: &Selection, operation: &Operation) -> Resul
     let (process, worker) = (process::this()?, progress::worker()?);
     let team = comm.team(Plane::Collective);
     let offer = worker.with(|state| offer(&team, process, state.engine.wire_mut(), None));
-    let mut offer = BoardOffer::from_word(agree(comm, offer.word(), operation)?);
+    let mut offer = BoardOffer::from_word(agree(comm, offer.word(), operation, None)?);
     if !offer.is_made() {
         return Ok(BoardState::Missing);
     }
     if offer.is_uncertain() {
         synchronize(&team, comm.next_sequence(CallForm::Blocking))?;
-        offer = BoardOffer::from_word(agree(comm, look_again(process, offer).word(), operation)?);
+        offer = BoardOffer::from_word(agree(comm, look_again(process, offer).word(), operation, None)?);
     }
     let board = worker.with(|state| join(&team, selection, state.engine.wire(), offer));
     Ok(BoardState::Made(Box::new(board)))
@@ -153,12 +155,6 @@ struct LineWait<'a> {
     comm: &'a Comm,
     /// Why the call has ended in a wait.
     failure: Option<Failure>,
-}
-
-impl LineWait<'_> {
-    fn new(comm: &Comm) -> Result<LineWait<'_>> {
-        Ok(LineWait { worker: progress::worker()?, comm, failure: None })
-    }
 }
 
 impl Member for LineWait<'_> {
