@@ -8,8 +8,9 @@
 
 use towpath_schedule::CallSignature;
 
-/// Numbers of blocking calls by messages before they repeat in the tags of messages, and of blocking
-/// calls on the board that send blocks apart. Those of nonblocking and persistent calls are above.
+/// Numbers of blocking calls by messages before they repeat in the tags of messages, and of
+/// blocking calls on the board that send blocks apart. Those of nonblocking and persistent calls
+/// are above.
 const BLOCKING: u64 = 1 << 13;
 const APART: u64 = 1 << 13;
 /// Numbers of nonblocking and of persistent calls.

@@ -1,5 +1,5 @@
-//! Gathers and scatters of which only the root knows all lengths, in the queue of a board: blocks of
-//! any length, some of which are sent apart, and ranks that disagree about lengths.
+//! Gathers and scatters of which only the root knows all lengths, in the queue of a board: blocks
+//! of any length, some of which are sent apart, and ranks that disagree about lengths.
 
 mod support;
 

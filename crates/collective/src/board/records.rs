@@ -3,8 +3,8 @@
 //! A message has blocks one behind another, and at its end a *record* of each: a word that says
 //! where the block ends, or that it is sent apart, by a message of its own. So the owner of a block
 //! says how it comes, and the other ranks act on that: ranks that disagree about a length do not
-//! wait for each other (the same between hosts: `towpath_schedule::hierarchy::records`). The records
-//! are behind the blocks so that the first block, often the only one, is aligned.
+//! wait for each other (the same between hosts: `towpath_schedule::hierarchy::records`). The
+//! records are behind the blocks so that the first block, often the only one, is aligned.
 
 use towpath_engine::board::Posted;
 use towpath_schedule::select::Subscription;
