@@ -16,6 +16,7 @@ mod notices;
 mod offer;
 mod queue;
 mod queued;
+mod records;
 mod team;
 
 pub use limits::{BoardLimits, Need};

@@ -8,9 +8,11 @@
 
 use towpath_schedule::CallSignature;
 
-/// Numbers of blocking calls before they repeat in the tags of messages. Those of nonblocking and
-/// persistent calls are above.
-const BLOCKING: u64 = 1 << 14;
+/// Numbers of blocking calls by messages before they repeat in the tags of messages, and of
+/// blocking calls on the board that send blocks apart. Those of nonblocking and persistent calls
+/// are above.
+const BLOCKING: u64 = 1 << 13;
+const APART: u64 = 1 << 13;
 /// Numbers of nonblocking and of persistent calls.
 const NONBLOCKING: u64 = 1 << 14;
 const PERSISTENT: u64 = 1 << 15;
@@ -33,9 +35,20 @@ pub enum CallForm {
 pub fn sequence(form: CallForm, count: u64) -> u64 {
     let (first, numbers) = match form {
         CallForm::Blocking => (0, BLOCKING),
-        CallForm::Nonblocking => (BLOCKING, NONBLOCKING),
-        CallForm::Persistent => (BLOCKING + NONBLOCKING, PERSISTENT),
+        CallForm::Nonblocking => (BLOCKING + APART, NONBLOCKING),
+        CallForm::Persistent => (BLOCKING + APART + NONBLOCKING, PERSISTENT),
     };
+    in_range(first, numbers, count)
+}
+
+/// The number of the messages that a communicator's `count`th blocking call on its board sends
+/// apart. Only the ranks that exchange them know that there are any, so they take no number of the
+/// calls by messages.
+pub(crate) fn sequence_apart(count: u64) -> u64 {
+    in_range(BLOCKING, APART, count)
+}
+
+fn in_range(first: u64, numbers: u64, count: u64) -> u64 {
     (count / numbers) << TAG_BITS | (first + count % numbers)
 }
 
@@ -87,6 +100,8 @@ mod tests {
             (0..numbers).for_each(|count| assert!(seen.insert(tag(sequence(form, count), 0))));
             assert_eq!(tag(sequence(form, numbers), 5), tag(sequence(form, 0), 5));
         }
+        (0..APART).for_each(|count| assert!(seen.insert(tag(sequence_apart(count), 0))));
+        assert_eq!(tag(sequence_apart(APART), 5), tag(sequence_apart(0), 5));
     }
 
     #[test]

@@ -136,6 +136,12 @@ impl Run {
         }
     }
 
+    /// Makes the run, which has been started, fail at its end because another rank sent more than
+    /// this one expects.
+    pub(crate) fn truncate(&mut self) {
+        self.failure.get_or_insert(Failure::Truncated);
+    }
+
     /// Bytes of memory that the run occupies.
     pub fn bytes(&self) -> usize {
         self.plan.bytes()
@@ -310,7 +316,7 @@ impl Run {
                     self.withdraw(messages);
                     break;
                 } else if outcome.truncated {
-                    self.failure.get_or_insert(Failure::Truncated);
+                    self.truncate();
                 }
                 if let Some(received) = self.received.get_mut(step as usize) {
                     *received = outcome.bytes;

@@ -169,6 +169,29 @@ fn each_collective(
     call(Operation::Gather(arguments));
     assert!(own != root || into.get().into_iter().eq(all(root)), "gather");
 
+    // Only the root knows how long the blocks are; that of rank 0 is empty.
+    let counts: [usize; RANKS] = std::array::from_fn(|rank| count * rank);
+    let mut mine = Values::new(send, block(own, root, counts[own]));
+    let mut into = Values::blank(receive, counts.iter().sum());
+    let arguments = Gather {
+        root,
+        send: Some(mine.buffer(counts[own])),
+        receive: (own == root).then(|| into.varying(counts)),
+    };
+    call(Operation::Gatherv(arguments));
+    let mut expected = (0..RANKS).flat_map(|from| block(from, root, counts[from]));
+    assert!(own != root || into.get().into_iter().eq(expected.by_ref()), "gatherv");
+
+    let mut from = Values::new(send, (0..RANKS).flat_map(|to| block(root, to, counts[to])));
+    let mut into = Values::blank(receive, counts[own]);
+    let arguments = Scatter {
+        root,
+        send: (own == root).then(|| from.varying(counts)),
+        receive: Some(into.buffer(counts[own])),
+    };
+    call(Operation::Scatterv(arguments));
+    assert!(into.get().into_iter().eq(block(root, own, counts[own])), "scatterv to {own}");
+
     let mut from = Values::new(send, (0..RANKS).flat_map(|to| block(root, to, count)));
     let mut into = Values::blank(receive, count);
     let arguments = Scatter {

@@ -91,6 +91,23 @@ pub(crate) fn linear(builder: &mut Builder, arguments: &Gather) {
     }
 }
 
+/// The messages of blocks that these ranks send apart from the others: the root receives each of
+/// them, and any other rank sends its own.
+pub(crate) fn apart(builder: &mut Builder, arguments: &Gather, ranks: &[usize]) {
+    let (own, root) = (builder.rank(), arguments.root);
+    for &rank in ranks {
+        match (&arguments.send, &arguments.receive) {
+            (_, Some(receive)) if own == root => {
+                builder.receive_always(rank, 0, receive.piece(rank));
+            }
+            (Some(send), _) => {
+                builder.send(root, 0, send.piece());
+            }
+            _ => {}
+        }
+    }
+}
+
 pub(crate) fn binomial(builder: &mut Builder, arguments: &Gather) {
     let (size, root) = (builder.size(), arguments.root);
     let node = relative(builder.rank(), root, size);

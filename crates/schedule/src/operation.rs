@@ -4,6 +4,7 @@
 use crate::allgather::{self, Allgather};
 use crate::alltoall::{self, Alltoall};
 use crate::buffers::{Blocks, Buffer, Piece};
+use crate::builder::Builder;
 use crate::gather::{self, Gather};
 use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
@@ -88,6 +89,27 @@ impl Operation {
         let mut plan = self.build(call)?;
         plan.signature = CallSignature::of(self);
         Ok(plan)
+    }
+
+    /// True if only the root knows the lengths of all blocks, so that ranks learn from others how
+    /// their blocks come.
+    pub fn is_varying_at_root(&self) -> bool {
+        matches!(self, Operation::Gatherv(_) | Operation::Scatterv(_))
+    }
+
+    /// Builds the plan of the messages of a call on a board, in which the blocks of these ranks are
+    /// sent apart: at the root those with which it exchanges them, elsewhere this rank.
+    ///
+    /// # Errors
+    /// If the plan cannot be built.
+    pub fn plan_apart(&self, call: &Call, ranks: &[usize]) -> Result<Plan, PlanError> {
+        let mut builder = Builder::new(call.team);
+        match self {
+            Operation::Gatherv(arguments) => gather::apart(&mut builder, arguments, ranks),
+            Operation::Scatterv(arguments) => scatter::apart(&mut builder, arguments, ranks),
+            _ => {}
+        }
+        Ok(Plan { signature: CallSignature::of(self), ..builder.finish()? })
     }
 
     /// The bytes of a call for which hosts behind slow links are leaves, if all ranks know them,

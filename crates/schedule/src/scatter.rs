@@ -77,6 +77,23 @@ pub(crate) fn linear(builder: &mut Builder, arguments: &Scatter) {
     }
 }
 
+/// The messages of blocks that the root sends apart from the others: it sends them to these ranks,
+/// and any other rank receives its own.
+pub(crate) fn apart(builder: &mut Builder, arguments: &Scatter, ranks: &[usize]) {
+    let (own, root) = (builder.rank(), arguments.root);
+    for &rank in ranks {
+        match (&arguments.send, &arguments.receive) {
+            (Some(send), _) if own == root => {
+                builder.send(rank, 0, send.piece(rank));
+            }
+            (_, Some(receive)) => {
+                builder.receive_always(root, 0, receive.piece());
+            }
+            _ => {}
+        }
+    }
+}
+
 pub(crate) fn binomial(builder: &mut Builder, arguments: &Scatter) {
     let (size, root) = (builder.size(), arguments.root);
     let node = relative(builder.rank(), root, size);

@@ -320,8 +320,13 @@ pub const TABLE: &[SelectionRow] = &[
     on_cores(Subscription::Full, hierarchical(Collective::Scatter, 64 << 10)),
     row(Collective::Scatter, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Scatter, Algorithm::Linear, ALL, ANY),
+    // How a block comes its owner says on the board.
+    board(Collective::Gatherv, Subscription::Full, ALL, ANY),
+    board(Collective::Gatherv, Subscription::Over, ALL, ANY),
     hierarchical(Collective::Gatherv, ANY),
     row(Collective::Gatherv, Algorithm::Linear, ALL, ANY),
+    board(Collective::Scatterv, Subscription::Full, ALL, ANY),
+    board(Collective::Scatterv, Subscription::Over, ALL, ANY),
     hierarchical(Collective::Scatterv, ANY),
     row(Collective::Scatterv, Algorithm::Linear, ALL, ANY),
     board(Collective::Allgather, Subscription::Full, ALL, 256 << 10),

@@ -2,7 +2,11 @@
 
 use towpath_engine::board::{Board, INLINE};
 use towpath_schedule::Operation;
+use towpath_schedule::gather::Gather;
+use towpath_schedule::scatter::Scatter;
 use towpath_schedule::select::{COLLECTIVES, Collective, Selection, Size, Subscription};
+
+use super::records::Records;
 
 /// The parts of a board that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +45,9 @@ impl BoardLimits {
             bytes[collective as usize] = limit(collective);
         }
         let largest = Board::largest_of(ranks);
+        if !Records::fit(ranks, largest) {
+            bytes[Collective::Scatterv as usize] = -1;
+        }
         // A round moves at least a byte of each block.
         let in_blocks = if ranks > largest { 0 } else { ROUNDS * largest as i64 };
         let in_blocks = if subscription == Subscription::Full {
@@ -66,9 +73,22 @@ impl BoardLimits {
     }
 }
 
-/// Bytes of the longest message of a rank in a call that uses a board.
+/// Bytes of the longest message of a rank in a call that uses a board, as far as this rank knows.
 pub(super) fn longest_message(operation: &Operation, ranks: usize) -> usize {
-    sizes(operation, ranks).map_or(0, |(_, _, message)| message.try_into().unwrap_or(usize::MAX))
+    let (blocks, bytes) = match operation {
+        Operation::Gatherv(Gather { receive: Some(blocks), .. }) => {
+            (1, blocks.longest_bytes(ranks))
+        }
+        Operation::Gatherv(Gather { send: Some(block), .. }) => (1, block.bytes()),
+        Operation::Scatterv(Scatter { send: Some(blocks), .. }) => {
+            (ranks, blocks.total_bytes(ranks))
+        }
+        Operation::Scatterv(Scatter { receive: Some(block), .. }) => {
+            (ranks, block.bytes().saturating_mul(ranks as i64))
+        }
+        _ => (0, sizes(operation, ranks).map_or(0, |(_, _, message)| message)),
+    };
+    bytes.saturating_add(Records::alone(blocks)).try_into().unwrap_or(usize::MAX)
 }
 
 /// The collective, the bytes by which its algorithm is chosen, and the longest message of a rank;
@@ -86,6 +106,9 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
             let bytes = arguments.bytes();
             (Collective::Scatter, bytes, bytes.saturating_mul(ranks))
         }
+        // How long the messages of others are only they know.
+        Operation::Gatherv(_) => (Collective::Gatherv, 0, i64::MAX),
+        Operation::Scatterv(_) => (Collective::Scatterv, 0, i64::MAX),
         Operation::Allgather(arguments) => {
             let receive = &arguments.receive;
             (arguments.collective(), receive.total_bytes(size), receive.longest_bytes(size))
@@ -112,7 +135,6 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
 
 #[cfg(test)]
 mod tests {
-    use towpath_schedule::scatter::Scatter;
     use towpath_schedule::{Blocks, Buffer, Element};
 
     use super::*;

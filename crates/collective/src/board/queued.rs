@@ -101,6 +101,8 @@ enum Stage {
     Agreeing(Box<Agreement>),
     OnBoard(PendingCall),
     ByMessages(Box<Run>),
+    /// The blocks that are too long for the board come by messages.
+    Apart(Box<Run>),
     Over,
 }
 
@@ -175,11 +177,19 @@ impl<O: QueueOwner> QueuedCall<O> {
         let numbered = NumberedCall { mark: signature.mark(), number };
         // SAFETY: the buffers live until the call is over (this function's contract).
         unsafe { call.start(operation, numbered, board) };
-        if let CallState::Complete(complete) = call.poll(member) {
-            held.give_back(complete.board, call, complete.outcome);
-            return Begun::Over { is_truncated: complete.outcome == BoardOutcome::Truncated };
+        let state = call.poll(member);
+        if let CallState::Complete(CompleteCall { operation, board, outcome }) = &state
+            && !board.sends_apart(operation, *outcome)
+        {
+            let is_truncated = *outcome == BoardOutcome::Truncated;
+            if let CallState::Complete(complete) = state {
+                held.give_back(complete.board, call, complete.outcome);
+            }
+            return Begun::Over { is_truncated };
         }
-        Begun::Waiting(Box::new(QueuedCall {
+        let turn = held.take_turn();
+        drop(held);
+        let mut waiting = QueuedCall {
             stage: Stage::OnBoard(call),
             signature,
             number,
@@ -190,12 +200,16 @@ impl<O: QueueOwner> QueuedCall<O> {
             is_part: false,
             operation: None,
             copies,
-            turn: Some(held.take_turn()),
+            turn: Some(turn),
             sequence,
             run: None,
             order: None,
             failure: None,
-        }))
+        };
+        if let CallState::Complete(complete) = state {
+            waiting.leave_board(complete);
+        }
+        Begun::Waiting(Box::new(waiting))
     }
 
     /// A call that is over until [`QueuedCall::start_again`]: a persistent one, or one that has
@@ -315,9 +329,12 @@ impl<O: QueueOwner> QueuedCall<O> {
                     CallState::Pending { has_moved: moved } => {
                         return (Progress::Running, has_moved | moved);
                     }
-                    CallState::Complete(call) => return (self.leave_board(call), true),
+                    CallState::Complete(call) => match self.leave_board(call) {
+                        Some(progress) => return (progress, true),
+                        None => None,
+                    },
                 },
-                Stage::ByMessages(run) => match run.post(engine) {
+                Stage::ByMessages(run) | Stage::Apart(run) => match run.post(engine) {
                     progress @ (Progress::Running | Progress::Compute) => {
                         return (progress, has_moved);
                     }
@@ -345,23 +362,30 @@ impl<O: QueueOwner> QueuedCall<O> {
     }
 
     /// Ends a call that is complete on the board, and takes back its operation and the board.
-    fn leave_board(&mut self, call: CompleteCall) -> Progress {
-        self.operation = Some(call.operation);
+    /// `None` if it goes on by messages.
+    fn leave_board(&mut self, call: CompleteCall) -> Option<Progress> {
+        let CompleteCall { operation, mut board, outcome } = call;
         // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
         // memory of their own.
         unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
         // A call that was to end may have been complete already.
         let failure = self.failure.take();
-        let progress = match call.outcome {
-            BoardOutcome::Complete => Progress::Done,
-            BoardOutcome::Truncated => Progress::Failed(Failure::Truncated),
+        let mut next = Stage::Over;
+        let progress = match outcome {
+            _ if failure.is_none() && board.sends_apart(&operation, outcome) => {
+                next = self.apart(&mut board, &operation, outcome);
+                None
+            }
+            BoardOutcome::Complete => Some(Progress::Done),
+            BoardOutcome::Truncated => Some(Progress::Failed(Failure::Truncated)),
             BoardOutcome::OutOfStep => {
-                Progress::Failed(failure.unwrap_or_else(|| call.board.mismatch()))
+                Some(Progress::Failed(failure.unwrap_or_else(|| board.mismatch())))
             }
         };
+        self.operation = Some(operation);
         let mut queue = self.queue.lock().unwrap();
-        if let Stage::OnBoard(pending) = std::mem::replace(&mut self.stage, Stage::Over) {
-            queue.give_back(call.board, pending, call.outcome);
+        if let Stage::OnBoard(pending) = std::mem::replace(&mut self.stage, next) {
+            queue.give_back(board, pending, outcome);
         }
         if let Some(turn) = self.turn.take() {
             queue.pass(turn);
@@ -369,9 +393,29 @@ impl<O: QueueOwner> QueuedCall<O> {
         progress
     }
 
+    /// Starts the messages of a call that sends blocks apart. Without them it fails.
+    fn apart(
+        &mut self,
+        board: &mut TeamBoard,
+        operation: &Operation,
+        outcome: BoardOutcome,
+    ) -> Stage {
+        let team = self.owner.team();
+        let call = Call { team: &team, selection: self.owner.selection() };
+        // SAFETY: the buffers live until the call is over (contract of `new`).
+        let run = unsafe { board.messages_apart(operation, outcome, &call, Some(self.sequence)) };
+        match run {
+            Ok(run) => Stage::Apart(run),
+            Err(error) => {
+                self.failure = Some(Failure::Plan(error));
+                Stage::Waiting
+            }
+        }
+    }
+
     /// Executes the copies and reductions that are ready, like [`Run::compute`].
     pub fn compute(&mut self) {
-        if let Stage::ByMessages(run) = &mut self.stage {
+        if let Stage::ByMessages(run) | Stage::Apart(run) = &mut self.stage {
             run.compute();
         }
     }
@@ -380,7 +424,7 @@ impl<O: QueueOwner> QueuedCall<O> {
     /// when it is posted next, so the result is true.
     pub fn find_mismatch(&mut self, engine: &mut O::Engine) -> bool {
         match &mut self.stage {
-            Stage::ByMessages(run) => run.find_mismatch(engine),
+            Stage::ByMessages(run) | Stage::Apart(run) => run.find_mismatch(engine),
             Stage::Agreeing(agreement) => agreement.run.find_mismatch(engine),
             Stage::OnBoard(call) => {
                 call.look_for_mismatch();
@@ -393,7 +437,7 @@ impl<O: QueueOwner> QueuedCall<O> {
     /// Ends the call, like [`CollectiveRun::fail`](crate::CollectiveRun::fail).
     pub fn fail(&mut self, failure: Failure, engine: &mut O::Engine) {
         match &mut self.stage {
-            Stage::ByMessages(run) => run.fail(failure, engine),
+            Stage::ByMessages(run) | Stage::Apart(run) => run.fail(failure, engine),
             Stage::Agreeing(agreement) => agreement.run.fail(failure, engine),
             Stage::OnBoard(call) => {
                 call.stop();
@@ -427,7 +471,7 @@ impl<O: QueueOwner> QueuedCall<O> {
     /// Number of copies that a device works on, like [`Run::copies`].
     pub fn copies(&self) -> usize {
         match &self.stage {
-            Stage::ByMessages(run) => run.copies(),
+            Stage::ByMessages(run) | Stage::Apart(run) => run.copies(),
             _ => 0,
         }
     }

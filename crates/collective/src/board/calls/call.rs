@@ -39,6 +39,7 @@ pub(in super::super) async unsafe fn perform<'a>(
         subscription: board.limits.subscription,
         waiter,
         truncated: false,
+        apart: &mut board.apart,
     };
     // SAFETY: the buffers have the elements that are named, are valid until the call returns, do
     // not overlap, and are not accessed by others (this function's contract).
@@ -80,8 +81,13 @@ pub(in super::super) async unsafe fn perform<'a>(
                 let number = if *exclusive { numbers::EXSCAN } else { numbers::SCAN };
                 session.named(call, number, None).scan(operand, *receive, *exclusive).await
             }
-            Operation::Gatherv(_) | Operation::Scatterv(_) => {
-                panic!("only the root knows the sizes of this call")
+            Operation::Gatherv(arguments) => {
+                let root = Some(arguments.root);
+                session.named(call, numbers::GATHERV, root).gatherv(arguments).await
+            }
+            Operation::Scatterv(arguments) => {
+                let root = Some(arguments.root);
+                session.named(call, numbers::SCATTERV, root).scatterv(arguments).await
             }
         }
     };
@@ -106,6 +112,8 @@ pub(super) struct BoardCall<'a> {
     waiter: &'a mut Waiter<'a>,
     /// Another rank sent more than this one expected.
     pub(super) truncated: bool,
+    /// See [`TeamBoard::messages_apart`].
+    pub(super) apart: &'a mut Vec<usize>,
 }
 
 impl BoardCall<'_> {

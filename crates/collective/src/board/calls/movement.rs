@@ -1,12 +1,17 @@
 //! Data movement on a board: barrier, broadcast, gather, scatter, allgather, alltoall.
+//!
+//! Where only the root knows all lengths, a block that is too long for its message is sent apart
+//! ([`Records`]).
 
 use towpath_engine::board::Posted;
 use towpath_schedule::Buffer;
 use towpath_schedule::allgather::Allgather;
 use towpath_schedule::alltoall::Alltoall;
+use towpath_schedule::buffers::Piece;
 use towpath_schedule::gather::Gather;
 use towpath_schedule::scatter::Scatter;
 
+use super::super::records::Records;
 use super::both_forms;
 use super::call::{BoardCall, Cursors, Stopped, others};
 use crate::memory;
@@ -122,6 +127,120 @@ impl BoardCall<'_> {
             self.board.finish();
         }
         Ok(())
+    }
+
+    /// # Safety
+    /// The contract of `TeamBoard::execute` applies.
+    pub(super) async unsafe fn gatherv(&mut self, arguments: &Gather) -> Result<(), Stopped> {
+        let own = self.board.own();
+        let records = Records::new(1, self.board.largest(), self.subscription);
+        self.apart.clear();
+        if own != arguments.root {
+            let Some(send) = &arguments.send else { return Ok(()) };
+            // SAFETY: the buffer is valid and unchanged until the call returns (contract of
+            // `execute`).
+            unsafe { self.post_blocks(records, |_| (own, send.piece())).await? };
+            self.board.finish();
+            return Ok(());
+        }
+        let Some(receive) = &arguments.receive else { return Ok(()) };
+        // Done first, because the other ranks may still be writing.
+        if let Some(send) = &arguments.send {
+            // SAFETY: the buffers are valid until the call returns and do not overlap (contract
+            // of `execute`).
+            unsafe { self.copy(&send.piece(), &receive.piece(own)) };
+        }
+        for member in others(self.board) {
+            let posted = self.expect(member).await?;
+            match records.block(posted, 0) {
+                None => self.apart.push(member),
+                // SAFETY: the buffer is valid until the call returns, and only this call accesses
+                // it (contract of `execute`).
+                Some(block) => unsafe { self.store(&receive.piece(member), block) },
+            }
+        }
+        self.board.finish();
+        Ok(())
+    }
+
+    /// # Safety
+    /// The contract of `TeamBoard::execute` applies.
+    pub(super) async unsafe fn scatterv(&mut self, arguments: &Scatter) -> Result<(), Stopped> {
+        let (own, root, number) = (self.board.own(), arguments.root, self.board.size() - 1);
+        let records = Records::new(number, self.board.largest(), self.subscription);
+        self.apart.clear();
+        if own != root {
+            let Some(receive) = &arguments.receive else { return Ok(()) };
+            let posted = self.expect(root).await?;
+            match records.block(posted, own - usize::from(own > root)) {
+                None => self.apart.push(own),
+                // SAFETY: the buffer is valid until the call returns, and only this call accesses
+                // it (contract of `execute`).
+                Some(block) => unsafe { self.store(&receive.piece(), block) },
+            }
+            self.board.finish();
+            return Ok(());
+        }
+        let Some(send) = &arguments.send else { return Ok(()) };
+        let member = |index: usize| index + usize::from(index >= root);
+        let block = |index: usize| (member(index), send.piece(member(index)));
+        // SAFETY: the buffer is valid and unchanged until the call returns (contract of `execute`).
+        unsafe { self.post_blocks(records, block).await? };
+        self.board.finish();
+        if let Some(receive) = &arguments.receive {
+            // SAFETY: the buffers are valid until the call returns and do not overlap (contract
+            // of `execute`).
+            unsafe { self.copy(&send.piece(own), &receive.piece()) };
+        }
+        Ok(())
+    }
+
+    /// Posts blocks and their records. `block` returns the member and the data of a block.
+    ///
+    /// # Safety
+    /// The blocks must be valid and unchanged during the call.
+    async unsafe fn post_blocks(
+        &mut self,
+        records: Records,
+        block: impl Fn(usize) -> (usize, Piece),
+    ) -> Result<(), Stopped> {
+        let mut all = 0;
+        for (member, piece) in (0..records.number).map(&block) {
+            match records.held(piece.bytes()) {
+                Some(bytes) => all += bytes,
+                None => self.apart.push(member),
+            }
+        }
+        self.post(records.bytes(all), |mut room, wait| {
+            let (mut end, mut at) = (0, all);
+            for (_, piece) in (0..records.number).map(&block) {
+                let held = records.held(piece.bytes());
+                let begin = end;
+                end += held.unwrap_or(0);
+                let record = Records::record(end, held.is_none());
+                // SAFETY: the block is valid and unchanged (this function's contract).
+                unsafe {
+                    if end > begin {
+                        room.fill(&mut memory::source(&piece), begin, end - begin, wait);
+                    }
+                    room.copy(record.as_ptr(), at, record.len());
+                }
+                at += record.len();
+            }
+        })
+        .await
+    }
+
+    /// Stores a block of a posted message at its destination.
+    ///
+    /// # Safety
+    /// The destination must be valid, and nothing else may access it.
+    unsafe fn store(&mut self, piece: &Piece, block: Posted) {
+        if block.length > 0 {
+            // SAFETY: the memory behind the target is valid, and only this call accesses it (this
+            // function's contract).
+            unsafe { self.drain(&mut memory::target(piece), block) };
+        }
     }
 
     /// # Safety

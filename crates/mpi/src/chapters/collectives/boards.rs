@@ -6,15 +6,17 @@
 
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
-use towpath_collective::board::{BoardLimits, BoardOffer, BoardOutcome, BoardState, Member, Need, WaitLoop, number_of};
+use towpath_collective::board::{
+    BoardLimits, BoardOffer, BoardOutcome, BoardState, Member, Need, TeamBoard, WaitLoop, number_of,
+};
 use towpath_collective::numbers::{CallForm, sequence};
 use towpath_collective::runs::CALLS_PER_POLL;
 use towpath_collective::select::Subscription;
-use towpath_collective::{CallSignature, Failure, Operation, Run, Selection, failure, perform_alone};
+use towpath_collective::{Call, CallSignature, Failure, Operation, Run, Selection, failure, perform_alone};
 use towpath_neutral::constants::ERR_TRUNCATE;
 use towpath_neutral::error::{Error, Result};
 
-use crate::chapters::internal::{broadcast_plan, run, synchronize};
+use crate::chapters::internal::{broadcast_plan, complete, plan_failed, synchronize};
 use crate::objects::comm::Comm;
 use crate::process::{self, ending};
 use crate::progress;
@@ -27,13 +29,13 @@ pub(crate) fn has_one(comm: &Comm) -> bool {
     matches!(*comm.board.lock().unwrap(), BoardState::Made(_))
 }
 
-/// Executes a call over the board of its communicator, or the call of one rank without any; `None`
+/// Executes a call over the board of its communicator, or the call of one rank without any; false
 /// if it must run by messages.
 ///
 /// # Safety
 /// The memory that the operation names must be as the standard requires for the buffers of the
 /// call.
-pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
+pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Result<bool> {
     let size = comm.group.peers.len();
     if size == 1 {
         // A barrier of one rank waits for nobody.
@@ -42,33 +44,25 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
             // buffers of the call (this function's contract).
             unsafe { perform_alone(operation, &mut std::thread::yield_now) };
         }
-        return Some(Ok(()));
+        return Ok(true);
     }
     let mut state = comm.board.lock().unwrap();
     if let BoardState::Unknown = *state {
         // Do not make a board for a call that would not use one, whether or not ranks share cores.
-        BoardLimits::new(selection, size, Subscription::Full).need(operation)?;
-        match establish(comm, selection, operation) {
-            Ok(made) => *state = made,
-            Err(error) => return Some(Err(error)),
+        if BoardLimits::new(selection, size, Subscription::Full).need(operation).is_none() {
+            return Ok(false);
         }
+        *state = establish(comm, selection, operation)?;
     }
-    let BoardState::Made(board) = &mut *state else { return None };
-    if board.need(operation)? == Need::Areas {
-        if board.areas.is_none() {
-            match agree(comm, u64::from(board.provide_areas()), operation) {
-                Ok(provided) => board.areas = Some(provided != 0),
-                Err(error) => return Some(Err(error)),
-            }
-        }
-        if board.areas == Some(false) {
-            return None;
-        }
+    let BoardState::Made(board) = &mut *state else { return Ok(false) };
+    let need = board.need(operation);
+    if need == Some(Need::Areas) && board.areas.is_none() {
+        board.areas = Some(agree(comm, u64::from(board.provide_areas()), operation, Some(board))? != 0);
     }
-    let mut waiter = match LineWait::new(comm) {
-        Ok(waiting) => waiting,
-        Err(error) => return Some(Err(error)),
-    };
+    if need.is_none() || need == Some(Need::Areas) && board.areas == Some(false) {
+        return Ok(false);
+    }
+    let mut waiter = LineWait { worker: progress::worker()?, comm, failure: None };
     if board.calls().is_multiple_of(CALLS_PER_POLL) {
         waiter.worker.poll_in_passing();
     }
@@ -77,15 +71,22 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     // SAFETY: the memory that the operation names is as the standard requires for the buffers of
     // the call (this function's contract).
     let outcome = unsafe { board.execute(operation, by_messages, &mut waiter) };
-    Some(match outcome {
-        BoardOutcome::Complete => Ok(()),
+    if board.sends_apart(operation, outcome) {
+        let team = comm.team(Plane::Collective);
+        let call = Call { team: &team, selection };
+        // SAFETY: as above; this waits for the messages.
+        let run = unsafe { board.messages_apart(operation, outcome, &call, None) };
+        return complete(run.map_err(plan_failed)?.into(), team.context).map(|()| true);
+    }
+    match outcome {
+        BoardOutcome::Complete => Ok(true),
         BoardOutcome::Truncated => Err(truncated(comm)),
         BoardOutcome::OutOfStep => {
             let failure = waiter.failure.unwrap_or_else(|| board.mismatch());
             *state = BoardState::Missing;
             Err(failed(failure))
         }
-    })
+    }
 }
 
 /// Lets a call by messages compare itself with those on the board, or on that of this host, if
@@ -115,13 +116,19 @@ fn truncated(comm: &Comm) -> Error {
     Error::new(ERR_TRUNCATE, sentence)
 }
 
-/// Broadcasts a number from member 0 about the board of an operation.
-fn agree(comm: &Comm, said: u64, operation: &Operation) -> Result<u64> {
+/// Broadcasts a number from member 0 about the board of an operation. If there is a board already,
+/// another member may be on it in another call.
+fn agree(comm: &Comm, said: u64, operation: &Operation, board: Option<&TeamBoard>) -> Result<u64> {
     let mut words = [said];
     let mut plan = broadcast_plan(&comm.team(Plane::Collective), 0, &mut words)?;
     plan.signature = CallSignature::of(operation).about_board();
+    let (context, before) = (plan.context, comm.calls_by_messages(CallForm::Blocking));
     // SAFETY: the plan names only `words`, which live during the call.
-    unsafe { run(plan, comm.next_sequence(CallForm::Blocking)) }?;
+    let mut run = Box::new(unsafe { Run::start(plan, comm.next_sequence(CallForm::Blocking)) });
+    if let Some(board) = board {
+        run.compare_with(board.notices().clone(), before + board.calls());
+    }
+    complete(run.into(), context)?;
     Ok(words[0])
 }
 
@@ -130,13 +137,13 @@ fn establish(comm: &Comm, selection: &Selection, operation: &Operation) -> Resul
     let (process, worker) = (process::this()?, progress::worker()?);
     let team = comm.team(Plane::Collective);
     let offer = worker.with(|state| offer(&team, process, state.engine.wire_mut(), None));
-    let mut offer = BoardOffer::from_word(agree(comm, offer.word(), operation)?);
+    let mut offer = BoardOffer::from_word(agree(comm, offer.word(), operation, None)?);
     if !offer.is_made() {
         return Ok(BoardState::Missing);
     }
     if offer.is_uncertain() {
         synchronize(&team, comm.next_sequence(CallForm::Blocking))?;
-        offer = BoardOffer::from_word(agree(comm, look_again(process, offer).word(), operation)?);
+        offer = BoardOffer::from_word(agree(comm, look_again(process, offer).word(), operation, None)?);
     }
     let board = worker.with(|state| join(&team, selection, state.engine.wire(), offer));
     Ok(BoardState::Made(Box::new(board)))
@@ -148,12 +155,6 @@ struct LineWait<'a> {
     comm: &'a Comm,
     /// Why the call has ended in a wait.
     failure: Option<Failure>,
-}
-
-impl LineWait<'_> {
-    fn new(comm: &Comm) -> Result<LineWait<'_>> {
-        Ok(LineWait { worker: progress::worker()?, comm, failure: None })
-    }
 }
 
 impl Member for LineWait<'_> {

@@ -220,12 +220,11 @@ impl<'a> Prepared<'a> {
             let CommView { comm, selection } = self.view;
             // SAFETY: the memory that the operation names lives during the call (this function's
             // contract).
-            let outcome = unsafe {
-                boards::try_execute(comm, operation, selection)
-                    .or_else(|| multicast::try_execute(comm, operation, selection))
+            let is_over = unsafe {
+                boards::try_execute(comm, operation, selection)? || multicast::try_execute(comm, operation, selection)?
             };
-            if let Some(outcome) = outcome {
-                return outcome;
+            if is_over {
+                return Ok(());
             }
         }
         // SAFETY: as above.

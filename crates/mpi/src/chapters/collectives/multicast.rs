@@ -50,12 +50,12 @@ const STREAM_FRAMES: i64 = 12;
 /// Empty messages that test a new group. Any network may drop some.
 const TRIALS: usize = 3;
 
-/// Executes a call by multicast; `None` if it must run otherwise.
+/// Executes a call by multicast; false if it must run otherwise.
 ///
 /// # Safety
 /// The memory that the operation names must be as the standard requires for the buffers of the
 /// call.
-pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
+pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Result<bool> {
     let size = comm.group.peers.len();
     let is_wanted = |pays: Pays| cast::is_wanted(operation, selection, size, pays);
     // Most calls can be rejected from their arguments alone: no group would be of use.
@@ -63,26 +63,23 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         || !is_wanted(MAY_PAY)
         || !progress::worker().is_ok_and(|worker| worker.hold().engine.wire().clic().is_some_and(Clic::reaches_all))
     {
-        return None;
+        return Ok(false);
     }
     let mut place = comm.cast.lock().unwrap();
     if let MulticastState::Unknown(calls) = &mut *place {
         *calls += 1;
         if *calls <= CALLS && !is_wanted(NEVER) {
-            return None;
+            return Ok(false);
         }
-        match establish(comm) {
-            Ok(made) => *place = made,
-            Err(error) => return Some(Err(error)),
-        }
+        *place = establish(comm)?;
     }
-    let MulticastState::Made(group) = &mut *place else { return None };
+    let MulticastState::Made(group) = &mut *place else { return Ok(false) };
     if !is_wanted(group.pays) {
-        return None;
+        return Ok(false);
     }
     // SAFETY: the memory that the operation names is as the standard requires for the buffers of
     // the call (this function's contract).
-    Some(unsafe { execute(comm, group, operation, selection) })
+    unsafe { execute(comm, group, operation, selection) }.map(|()| true)
 }
 
 /// Executes a call through the group.
