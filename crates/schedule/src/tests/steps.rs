@@ -56,9 +56,7 @@ impl Place {
         let address = piece.pointer.addr() as i64;
         let Some(datatype) = piece.datatype() else { return Place::Row(address, piece.bytes()) };
         let mut rows = Vec::new();
-        for element in 0..piece.count {
-            rows_of(datatype, address + element * datatype.extent(), &mut rows);
-        }
+        repeat(&rows_of(datatype), address, (piece.count, datatype.extent()), &mut rows);
         Place::of_rows(rows)
     }
 
@@ -68,33 +66,46 @@ impl Place {
     }
 }
 
-/// The bytes of one element at `address`, by the type map of its constructor.
-fn rows_of(datatype: &Datatype, address: i64, rows: &mut Vec<(i64, i64)>) {
+/// Appends the rows of so many elements, the first of which is at `first`.
+fn repeat(
+    element: &[(i64, i64)],
+    first: i64,
+    (count, extent): (i64, i64),
+    rows: &mut Vec<(i64, i64)>,
+) {
+    for index in 0..count {
+        let moved = first + index * extent;
+        rows.extend(element.iter().map(|&(address, length)| (moved + address, length)));
+    }
+}
+
+/// The bytes of one element at address 0, by the type map of its constructor.
+fn rows_of(datatype: &Datatype) -> Vec<(i64, i64)> {
     let contents = datatype.contents();
     let numbers = [contents.integers, contents.counts, contents.addresses].concat();
     let children = &contents.datatypes;
-    let mut repeat = |child: &Datatype, count: i64, first: i64| {
-        for index in 0..count {
-            rows_of(child, address + first + index * child.extent(), rows);
-        }
+    let of_children: Vec<Vec<(i64, i64)>> = children.iter().map(rows_of).collect();
+    let mut rows = Vec::new();
+    let mut add = |child: usize, count: i64, first: i64| {
+        let child = child.min(children.len() - 1);
+        repeat(&of_children[child], first, (count, children[child].extent()), &mut rows);
     };
     match contents.combiner {
-        Combiner::Named => rows.push((address, datatype.size())),
-        Combiner::Dup | Combiner::Resized => repeat(&children[0], 1, 0),
-        Combiner::Contiguous => repeat(&children[0], numbers[0], 0),
+        Combiner::Named => rows.push((0, datatype.size())),
+        Combiner::Dup | Combiner::Resized => add(0, 1, 0),
+        Combiner::Contiguous => add(0, numbers[0], 0),
         Combiner::Hindexed | Combiner::Struct => {
-            let number = numbers[0] as usize;
-            let (lengths, places) = numbers[1..].split_at(number);
+            let (lengths, places) = numbers[1..].split_at(numbers[0] as usize);
             for (index, (&length, &place)) in lengths.iter().zip(places).enumerate() {
-                repeat(&children[index.min(children.len() - 1)], length, place);
+                add(index, length, place);
             }
         }
         Combiner::HindexedBlock => {
-            let places = &numbers[2..];
-            places.iter().for_each(|&place| repeat(&children[0], numbers[1], place));
+            numbers[2..].iter().for_each(|&place| add(0, numbers[1], place));
         }
         combiner => panic!("no schedule makes types by {combiner:?}"),
     }
+    rows
 }
 
 /// What a step does, see [`StepAction`].
