@@ -155,9 +155,10 @@ fn random_case(random: &mut Random, what: What, selection: &Selection, size: usi
     let mapping = mappings[random.below(mappings.len())];
     let shape = [Shape::Bytes, Shape::Words, Shape::Words, Shape::Gaps][random.below(4)];
     // Several segments, if memory allows.
-    let long = [40_000, 9_000, 700][usize::from(size > 9) + usize::from(size > 17)];
+    let long = if size > 9 { 9_000 } else { 40_000 };
     let counts = match shape {
         Shape::Gaps => [0, 1, 5, 30, 300],
+        _ if size > 17 => [0, 1, 5, 30, 600],
         _ => [0, 1, 5, 700, long],
     };
     let placement = mapping.joined(random, size);
@@ -219,12 +220,12 @@ const SPARSE: [What; 9] = [
 
 #[test]
 fn every_algorithm_does_what_the_standard_says() {
-    verify(random_cases(1, 20, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17]));
+    verify(random_cases(1, 8, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17]));
 }
 
 #[test]
 fn so_does_every_algorithm_on_many_ranks() {
-    verify(random_cases(2, 2, &[24, 33, 64, 100]));
+    verify(random_cases(2, 1, &[24, 33, 64]));
 }
 
 #[test]
