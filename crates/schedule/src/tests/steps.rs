@@ -353,8 +353,8 @@ fn join(one: &Action, other: &Action, is_alike: bool, is_chain: bool) -> Option<
     }
 }
 
-/// Checks that steps which access the same bytes, and messages that match in order, are in an order.
-/// `given` are the steps that the first ones follow, if the plan continues another one.
+/// Checks that steps which access the same bytes, and messages that match in order, are in an
+/// order. The plan begins after the step `after`, and the accesses of `posted` receives come later.
 pub(super) fn check_order(
     order: &mut Order,
     plan: &Plan,
