@@ -9,7 +9,8 @@
 #   make bench-hosts           the same between hosts, which are network namespaces
 #   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process; 100000 random datatypes;
 #                              the order model with 10^7 messages of each pair;
-#                              10^7 steps of CLIC's protocol in its simulator; the C programs and mpi4py's suite with
+#                              10^7 steps of CLIC's protocol in its simulator;
+#                              the schedules of collectives for up to 10000 ranks; the C programs and mpi4py's suite with
 #                              all numbers of ranks, also over 2 and 4 hosts, by each transport;
 #                              10^5 messages between host and device memory in each setting
 #                              of the stub driver;
@@ -71,6 +72,7 @@ stress: build
 	$(if $(TEST),,PROPTEST_CASES=100000 $(CARGO) test --profile stress -p towpath-datatype)
 	$(if $(TEST),,TOWPATH_TEST_MESSAGES=1000000 $(CARGO) test --profile stress -p towpath-engine --test order -- --include-ignored)
 	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-clic --test clic -- --include-ignored)
+	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-schedule --lib -- --include-ignored)
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library towpath)
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library mpich)
 	$(if $(TEST),,$(PYTHON) tests/device/library.py --stress)

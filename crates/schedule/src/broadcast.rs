@@ -239,8 +239,13 @@ fn scatter_allgather(builder: &mut Builder, root: usize, data: *mut u8, bytes: i
     builder.phase();
     let (above, below) = (absolute(node + size - 1, root, size), absolute(node + 1, root, size));
     for step in 0..size - 1 {
-        builder.send(below, step + 1, range((node + size - step) % size, 1));
-        builder.receive(above, step + 1, range((node + size - step - 1) % size, 1));
+        // The root has all parts, and others may read its buffer meanwhile.
+        if node + 1 < size {
+            builder.send(below, step + 1, range((node + size - step) % size, 1));
+        }
+        if node > 0 {
+            builder.receive(above, step + 1, range((node + size - step - 1) % size, 1));
+        }
         builder.phase();
     }
 }

@@ -361,6 +361,12 @@ impl Scratch {
         }
     }
 
+    /// The bytes that the plan has written before its steps.
+    #[cfg(test)]
+    pub(crate) fn written(&self) -> impl Iterator<Item = u8> {
+        self.memory.iter().flat_map(|line| line.0)
+    }
+
     /// First byte.
     pub(crate) fn pointer(&mut self) -> *mut u8 {
         self.memory.as_mut_ptr().cast()

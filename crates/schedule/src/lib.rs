@@ -51,6 +51,8 @@ pub mod simulation;
 mod team;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod tree_costs;
 
