@@ -32,7 +32,6 @@ pub use towpath_engine::board::NumberedCall;
 #[path = "board/calls"]
 mod blocking {
     mod call;
-    mod direct;
     mod movement;
     mod reductions;
 
@@ -64,7 +63,6 @@ mod blocking {
 #[expect(clippy::duplicate_mod, reason = "one source of blocking and nonblocking calls")]
 mod suspending {
     mod call;
-    mod direct;
     mod movement;
     mod reductions;
 

@@ -18,7 +18,7 @@ use towpath_collective::{Blocks, Buffer, CallSignature, Element, Operation, Sele
 use towpath_datatype::device::simulated::SimulatedDevice;
 use towpath_datatype::{Basic, Datatype, Form};
 use towpath_machine::memory;
-use towpath_shm::{Heap, Segment};
+use towpath_shm::Segment;
 use towpath_wires::Wires;
 
 const RANKS: usize = 4;
@@ -319,59 +319,4 @@ fn a_call_without_data_waits_for_nobody() {
         let outcome = unsafe { board.execute(&Operation::Bcast { root, data }, 0, &mut Impatient) };
         assert_eq!(outcome, BoardOutcome::Complete);
     }
-}
-
-/// A gather of `count` values a block to rank 1.
-fn gather(own: usize, mine: &mut Values, into: Option<*mut u8>) -> Operation {
-    let count = mine.bytes.len() / 4;
-    let receive = into.map(|pointer| Blocks::Equal {
-        pointer,
-        count: count as i64,
-        element: Memory::Dense.element(),
-    });
-    assert_eq!(own == 1, receive.is_some());
-    Operation::Gather(Gather { root: 1, send: Some(mine.buffer(count)), receive })
-}
-
-/// Members that come after the root write into its buffer, which the root does not touch then;
-/// those that come earlier post.
-#[test]
-fn members_write_into_the_buffer_that_the_root_has_announced() {
-    const COUNT: usize = 100_000;
-    let file = memory::create_file("towpath-board").unwrap();
-    let segment = |own| Segment::map(&file, RANKS, own).expect("memory for a segment");
-    let mut wires: Vec<Wires> = (0..RANKS).map(|own| Wires::single_host(segment(own))).collect();
-    let mut heap = Heap::new(wires[1].segment().clone());
-    let into = heap.allocate(RANKS * COUNT * 4, 64).expect("memory in the heap");
-    let team: Vec<PeerIndex> = (0..RANKS as u32).map(PeerIndex).collect();
-    let place = wires[0].make_board(&team, None).expect("memory for a board");
-    let mut mine: Vec<Values> =
-        (0..RANKS).map(|own| Values::new(Memory::Dense, block(own, 1, COUNT))).collect();
-    let mut calls: Vec<PendingCall> = Vec::new();
-    for own in [0, 1, 2, 3] {
-        let board = wires[own].join_board(place, &team, own);
-        let board =
-            TeamBoard::new(board, team.clone().into(), &Selection::default(), Subscription::Over);
-        assert!(own != 0 || board.provide_areas());
-        let operation = gather(own, &mut mine[own], (own == 1).then_some(into));
-        let call = NumberedCall { mark: CallSignature::of(&operation).mark(), number: 0 };
-        let mut pending = PendingCall::default();
-        // SAFETY: the buffers live until the calls are complete, and nothing else accesses them.
-        unsafe { pending.start(operation, call, Box::new(board)) };
-        let is_complete = matches!(pending.poll(&mut Impatient), CallState::Complete(_));
-        assert_eq!(is_complete, own > 1, "rank {own}: the block is longer than its area");
-        calls.push(pending);
-    }
-    // SAFETY: the buffer has so many values; all that write to it are in this thread.
-    let values = || unsafe { std::slice::from_raw_parts(into.cast::<i32>(), RANKS * COUNT) };
-    let of = |rank: usize| values()[rank * COUNT..(rank + 1) * COUNT].iter().copied();
-    for (rank, is_there) in [(0, false), (2, true), (3, true)] {
-        assert_eq!(of(rank).eq(block(rank, 1, COUNT)), is_there, "block of rank {rank}");
-    }
-    for own in [1, 0, 1, 0, 1] {
-        if let CallState::Complete(call) = calls[own].poll(&mut Impatient) {
-            assert_eq!(call.outcome, BoardOutcome::Complete);
-        }
-    }
-    (0..RANKS).for_each(|rank| assert!(of(rank).eq(block(rank, 1, COUNT)), "rank {rank}"));
 }

@@ -421,19 +421,6 @@ impl Board {
         self.rounds.post(&BoardMembers { segment: &self.segment, ranks: &self.members });
     }
 
-    /// Offset in the ranks' heaps of `length` bytes; `None` unless all of them are there.
-    pub fn offset_in_heaps(&self, pointer: *const u8, length: usize) -> Option<usize> {
-        self.segment.in_heaps(pointer, length)
-    }
-
-    /// The memory of `length` bytes at an offset in the ranks' heaps; `None` if this member has not
-    /// mapped them all.
-    pub fn room_in_heaps(&mut self, offset: usize, length: usize) -> Option<Room<'_>> {
-        let at = self.segment.heap_address(offset)?;
-        self.segment.in_heaps(at, length)?;
-        Some(Room { stores: &mut self.stores, at, length })
-    }
-
     fn area(&self, member: usize) -> *mut u8 {
         // SAFETY: `member` is a member, so its area is inside the board.
         unsafe { self.first_area.add(member * self.shape.area) }

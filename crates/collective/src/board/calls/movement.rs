@@ -86,8 +86,6 @@ impl BoardCall<'_> {
         Ok(())
     }
 
-    /// Long blocks go straight into the root's buffer, where that is possible (`direct`).
-    ///
     /// # Safety
     /// The contract of `TeamBoard::execute` applies.
     pub(super) async unsafe fn gather(&mut self, arguments: &Gather) -> Result<(), Stopped> {
@@ -99,12 +97,6 @@ impl BoardCall<'_> {
             // SAFETY: the buffer is valid and unchanged until the call returns (contract
             // of `execute`).
             let mut source = unsafe { memory::source(&send.piece()) };
-            // SAFETY: the memory behind `source` is valid until the call returns.
-            if unsafe { self.write_to(arguments.root, &mut source) } {
-                self.post(0, |_, _| {}).await?;
-                lengths.for_each(|_| self.board.finish());
-                return Ok(());
-            }
             for length in lengths {
                 // SAFETY: the memory behind `source` is valid until the call returns.
                 self.post(length, |mut room, wait| unsafe {
@@ -116,8 +108,6 @@ impl BoardCall<'_> {
             return Ok(());
         }
         let Some(receive) = &arguments.receive else { return Ok(()) };
-        // Of the blocks that their owners may write: whether they have.
-        let mut written = vec![false; if self.announce(receive, bytes) { size } else { 0 }];
         // Done first, because the other ranks may still be writing.
         if let Some(send) = &arguments.send {
             // SAFETY: the buffers are valid until the call returns and do not overlap (contract
@@ -125,22 +115,14 @@ impl BoardCall<'_> {
             unsafe { self.copy(&send.piece(), &receive.piece(own)) };
         }
         // SAFETY: the buffer is valid until the call returns, and only this call accesses it
-        // (contract of `execute`), but for the blocks that their owners write instead of posting.
+        // (contract of `execute`).
         let target = |member| unsafe { memory::target(&receive.piece(member)) };
         let mut targets = Cursors::new(number, size, target);
         for _ in lengths {
             for member in others(self.board) {
-                if written.get(member) == Some(&true) {
-                    continue;
-                }
                 let posted = self.expect(member).await?;
-                match written.get_mut(member) {
-                    Some(written) if posted.length == 0 => *written = true,
-                    // SAFETY: the memory behind `target` is valid until the call returns.
-                    _ => targets.with(member, target, |target| unsafe {
-                        self.drain(target, posted);
-                    }),
-                }
+                // SAFETY: the memory behind `target` is valid until the call returns.
+                targets.with(member, target, |target| unsafe { self.drain(target, posted) });
             }
             self.board.finish();
         }
