@@ -6,7 +6,8 @@
 //! coarser one twice the next finer: an approximation of what moving a cache line costs between
 //! neighbours, across a cache, a package, a network. A level can be a mesh of tiles, whose distance
 //! applies to each hop (Manhattan distance). A level is also ignored if one of the processes is not
-//! restricted to a single instance, since its location is unknown then.
+//! restricted to a single instance, since its location is unknown then, or if it is a mesh on some
+//! hosts and another one or none elsewhere.
 
 mod description;
 
@@ -125,8 +126,10 @@ impl Distances {
         let mut part_of = vec![0usize; places.len()];
         let mut parts = 1;
         for level in 0..MOST_LEVELS {
-            let Some(instances) =
-                places.iter().map(|place| place.instance(level)).collect::<Option<Vec<u32>>>()
+            let columns = |place: &ProcessPlace| place.columns(level);
+            let is_alike = places.iter().all(|place| columns(place) == columns(&places[0]));
+            let instances = places.iter().map(|place| place.instance(level));
+            let Some(instances) = instances.collect::<Option<Vec<u32>>>().filter(|_| is_alike)
             else {
                 continue;
             };
@@ -249,6 +252,17 @@ mod tests {
         let from_the_first = [0, 1, 7, 8, 31, 32, 63].map(|place| distances.between(0, place));
         assert_eq!(from_the_first, [0, 1, 1, 2, 2, 4, 4]);
         assert!(distances.differ());
+    }
+
+    #[test]
+    fn a_mesh_on_some_hosts_only_does_not_count() {
+        let mesh = MachineDescription::parse("tile 6x4\ncore 2").unwrap();
+        let flat = MachineDescription::parse("package 2\ncore 4").unwrap();
+        let mut places: Vec<ProcessPlace> = (0..4).map(|process| mesh.place(0, process)).collect();
+        places.extend((0..8).map(|process| flat.place(1, process)));
+        let distances = Distances::among(&places);
+        let between = |from, to| distances.between(from, to);
+        assert_eq!([between(0, 1), between(4, 5), between(4, 8), between(0, 4)], [1, 1, 0, 2]);
     }
 
     #[test]

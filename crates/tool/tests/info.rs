@@ -323,8 +323,11 @@ fn a_topology_is_shown_with_the_origin_of_each_figure() {
 
 #[test]
 fn levels_that_a_topology_file_states_are_shown() {
-    let file = common::topology_file("[[host]]\nhosts = 'a,b'\nlevels = 'tile 6x4; core 2'\n");
+    let file = common::topology_file(
+        "[default]\nlevels = 'core 8'\n[[host]]\nhosts = 'a,b'\nlevels = 'tile 6x4; core 2'\n",
+    );
     let text = said(towpath(&["info", "--topology", file.path().to_str().unwrap()]));
+    assert!(line_of(&text, "other hosts").ends_with("core 8"), "{text}");
     assert!(line_of(&text, "a to b (2 hosts)").ends_with("tile 6x4; core 2"), "{text}");
     assert!(
         !said(towpath(&["info", "--topology"])).contains("processor  levels"),

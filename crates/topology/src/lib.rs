@@ -148,7 +148,12 @@ impl NetworkTopology {
     /// The levels of a host, if the file states them.
     pub fn levels(&self, host: &str) -> Option<&MachineDescription> {
         let stated = self.facts(host).and_then(|facts| facts.levels.as_ref());
-        stated.map(|levels| &levels.value).or(self.usual_levels.as_ref())
+        stated.map(|levels| &levels.value).or(self.usual_levels())
+    }
+
+    /// The levels of a host that the file does not name, if it states any.
+    pub fn usual_levels(&self) -> Option<&MachineDescription> {
+        self.usual_levels.as_ref()
     }
 
     /// True if the file states the levels of some host.

@@ -372,10 +372,13 @@ impl<O: QueueOwner> QueuedCall<O> {
         let failure = self.failure.take();
         let mut next = Stage::Over;
         let progress = match outcome {
-            _ if failure.is_none() && board.sends_apart(&operation, outcome) => {
-                next = self.apart(&mut board, &operation, outcome);
-                None
-            }
+            _ if board.sends_apart(&operation, outcome) => match failure {
+                None => {
+                    next = self.apart(&mut board, &operation, outcome);
+                    None
+                }
+                Some(failure) => Some(Progress::Failed(failure)),
+            },
             BoardOutcome::Complete => Some(Progress::Done),
             BoardOutcome::Truncated => Some(Progress::Failed(Failure::Truncated)),
             BoardOutcome::OutOfStep => {

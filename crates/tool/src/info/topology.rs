@@ -152,8 +152,12 @@ fn tree(title: String, topology: &NetworkTopology, reported: &HashMap<&str, u64>
         topology.hosts().filter(|host| topology.around(host).next().is_none()).collect();
     tree.add_hosts(&alone, 0);
     let mut rows = tree.rows;
-    let usual =
-        HostFigures { link: topology.usual_link(), leads: None, processor: None, levels: None };
+    let usual = HostFigures {
+        link: topology.usual_link(),
+        leads: None,
+        processor: None,
+        levels: topology.usual_levels(),
+    };
     rows.push(usual.row("other hosts".to_owned(), 0, &[]));
     let headings =
         &["group or host", "rate", "latency", "half duplex", "leads", "processor", "levels"];
