@@ -6,7 +6,7 @@
 #   make wheel-manylinux       a wheel for any machine with glibc 2.28 or newer and no Rust, in build/manylinux; checked
 #   make install PREFIX=/opt/towpath
 #   make bench [ROUNDS=9]      the table against MPICH, Open MPI and Intel MPI
-#   make bench-hosts           the same between hosts, which are network namespaces
+#   make bench-hosts           the same between hosts, which are network namespaces (three hours)
 #   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process; 100000 random datatypes;
 #                              the order model with 10^7 messages of each pair;
 #                              10^7 steps of CLIC's protocol in its simulator;

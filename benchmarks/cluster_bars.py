@@ -133,7 +133,9 @@ def traffic(figures):
         needed = both[("in", "out").index(direction)]
         for subject, rounds in by_subject.items():
             carried = statistics.median(rounds.values()) * SEGMENT / FRAME
-            number = figures[name, f"{operation}-{direction}-frames", size][subject]
+            number = figures.get((name, f"{operation}-{direction}-frames", size), {}).get(subject)
+            if not number:
+                continue
             others = network.hosts - 1
             frames = statistics.median(number.values()) / others
             if max(both) >= LONG:

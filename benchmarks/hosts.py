@@ -223,8 +223,8 @@ def measure(subject, network):
                                 stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired as expired:
         print(f"   {subject.name} {network.name}: still ran after {network.seconds} s", flush=True)
-        # What it had printed is measured.
-        return rows_in((expired.stdout or b"").decode())
+        # The whole lines that it had printed are measured.
+        return rows_in((expired.stdout or b"").decode().rpartition("\n")[0])
     if starting and not result.returncode:
         return [("start", 0, time.monotonic() - started)]
     return rows_of(result)

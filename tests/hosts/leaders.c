@@ -119,11 +119,11 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     in = malloc(sizeof(int) * MOST);
     out = malloc(sizeof(int) * MOST * (size_t)size);
+    if (argc < 5)
+        MPI_Abort(MPI_COMM_WORLD, 2);
     unsigned seed = (unsigned)atoi(argv[argc - 1]);
     int stopped = strcmp(argv[2], "stopped") == 0;
     int troubled = strcmp(argv[2], "done") == 0 ? rank == 0 : is_named(argv[3]), more = 1;
-    if (argc < 5)
-        MPI_Abort(MPI_COMM_WORLD, 2);
     srandom(seed);
     pid_t child = troubled ? begin_trouble(argv, stopped ? atoi(argv[4]) : 1, seed + (unsigned)rank) : 0;
     for (int round = 0; more; round++) {

@@ -152,7 +152,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Between(0, 1),
         default: "0",
         meaning: "1: mpiexec preloads libtowpath-malloc.so, so that malloc blocks of 128 KiB and \
-                  more are shared and copied once; 0: it does not",
+                  more are shared, and long messages copied once; 0: it does not",
     },
     Setting {
         name: "TOWPATH_COLLECTIVE",

@@ -25,7 +25,7 @@ pub(crate) use striped::{StripeFold, chunks};
 /// Bytes of a vector that are sent and folded at a time.
 const SEGMENT: i64 = 64 << 10;
 /// Maximum number of segments or chunks.
-const SEGMENTS: i64 = 4096;
+pub(crate) const SEGMENTS: i64 = 4096;
 /// Segments or chunks that a rank receives while it folds another.
 const WINDOW: usize = 4;
 

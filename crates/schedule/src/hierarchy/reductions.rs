@@ -93,7 +93,9 @@ pub(crate) fn allreduce(builder: &mut Builder, call: &Call, operand: &Operand, r
     }
     let (parent, children) = hierarchy.in_host_tree();
     let segment = segments::within_host(&hierarchy.team.placement, operand.bytes());
-    let ranges = operand.ranges((segment / operand.element.size.max(1)).max(1));
+    let is_short = operand.bytes() <= segment;
+    let most = if is_short { operand.count } else { segment / operand.element.size };
+    let ranges = operand.ranges(most.max(operand.count / fold::SEGMENTS + 1));
     let pieces: Vec<(Piece, Mark)> =
         ranges.map(|range| (operand.piece(receive, &range), ready.of(builder, &range))).collect();
     broadcast::pass_on(builder, parent, &children, pieces);
@@ -270,6 +272,28 @@ mod tests {
         };
         let plans = (0..16).map(|rank| plan(rank).unwrap());
         completion_time(&team(0), &plans.collect::<Vec<_>>(), &COSTS).unwrap()
+    }
+
+    #[test]
+    fn elements_without_bytes_take_one_step() {
+        let team = |rank| Team {
+            context: ContextId::new(1, 1),
+            rank,
+            peers: (0..4).map(PeerIndex).collect(),
+            placement: Arc::new(Placement::new((0..4).map(|rank| rank / 2))),
+        };
+        let operand = Operand {
+            send: Some(std::ptr::without_provenance_mut(1 << 40)),
+            count: 1 << 20,
+            element: Element::dense(0),
+            reducer: Reducer::user(Arc::new(|_: *const u8, _: *mut u8, _: i64| {}), true),
+        };
+        for rank in 0..4 {
+            let call = Call { team: &team(rank), selection: &Selection::default() };
+            let receive = std::ptr::without_provenance_mut(2 << 40);
+            let plan = allreduce::allreduce(&call, &operand, receive).unwrap();
+            assert!(plan.bytes() < 1 << 16, "rank {rank}: {} bytes", plan.bytes());
+        }
     }
 
     #[test]
