@@ -217,14 +217,17 @@ ROWS = [
         )
         for name, settings in COLLECTIVE_NETWORKS
     ],
-    Row(
-        "a leader is killed in MPI_Allreduce, TCP",
-        settings=COLLECTIVE_NETWORKS[0][1],
-        leaders=("killed", 3),
-        calls="MPI_Allreduce",
-        sentence=LOST.format(3),
-        **LEADERS,
-    ),
+    *[
+        Row(
+            f"a leader is killed in MPI_Allreduce, {name}",
+            settings=settings,
+            leaders=("killed", 3),
+            calls="MPI_Allreduce",
+            sentence=LOST.format(3),
+            **LEADERS,
+        )
+        for name, settings in COLLECTIVE_NETWORKS
+    ],
     *[
         Row(
             f"the link of a leader is cut, {name}",

@@ -38,9 +38,10 @@ static pid_t begin_trouble(char **argv, int times, unsigned seed)
     for (int i = 0; i < times; i++) {
         usleep(100000 + random() % 400000);
         if (strcmp(argv[2], "stopped") == 0) {
-            kill(self, SIGSTOP);
+            int failed = kill(self, SIGSTOP);
             usleep((useconds_t)(atof(argv[5]) * 1e6));
-            kill(self, SIGCONT);
+            if (failed || kill(self, SIGCONT))
+                _exit(1);
             continue;
         }
         int is_killed = strcmp(argv[2], "killed") == 0, failed = is_killed ? 0 : system(argv[3]);
@@ -50,6 +51,19 @@ static pid_t begin_trouble(char **argv, int times, unsigned seed)
             kill(self, SIGKILL);
     }
     _exit(0);
+}
+
+/* True while the process that stops this one runs. It must end well. */
+static int is_running(pid_t child)
+{
+    int status = 0;
+    if (waitpid(child, &status, WNOHANG) == 0)
+        return 1;
+    if (status) {
+        fprintf(stderr, "rank %d was not stopped as often as asked for\n", rank);
+        MPI_Abort(MPI_COMM_WORLD, 4);
+    }
+    return 0;
 }
 
 static int is_named(const char *list)
@@ -137,7 +151,7 @@ int main(int argc, char **argv)
         if (round % 20)
             continue;
         /* All go on while there is something to come. */
-        int mine = !stopped || (child && waitpid(child, NULL, WNOHANG) == 0);
+        int mine = !stopped || (child && is_running(child));
         if (!mine)
             child = 0;
         code = MPI_Allreduce(&mine, &more, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

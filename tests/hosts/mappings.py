@@ -132,7 +132,8 @@ def run_row(prefix, binary, row, seed, batches):
             prefix, binary, row, drawn, -(-batches // parts), topology
         )
         if problems:
-            return [*problems, f"with seed {drawn}, topology file:", topology or "none"], "", output
+            files = ["topology file:", topology or "none"]
+            return [*problems, f"in part {part}, mixture's seed {drawn}", *files], "", output
         if problems is None:
             break
     return problems, why, output

@@ -28,6 +28,7 @@ static long memory_of_all(void)
     long sum = 0, own;
     CALL(MPI_Barrier(MPI_COMM_WORLD));
     own = memory();
+    CHECK(own > 0, "the kernel does not tell the memory of this process");
     CALL(MPI_Reduce(&own, &sum, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD));
     CALL(MPI_Barrier(MPI_COMM_WORLD));
     return sum;
