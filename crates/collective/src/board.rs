@@ -11,6 +11,7 @@
 //! the attribute `both_forms` turns them into ordinary functions, which wait in the caller's
 //! [`WaitLoop`]: a call of 100 ns has no time for states in memory.
 
+mod apart;
 mod limits;
 mod notices;
 mod offer;

@@ -13,12 +13,10 @@ use std::task::{Context, Poll, Waker};
 use towpath_base::ids::PeerIndex;
 use towpath_engine::board::{Board, NumberedCall, OtherCall};
 use towpath_schedule::select::{Selection, Subscription};
-use towpath_schedule::{Call, CallSignature, Operation, PlanError};
+use towpath_schedule::{CallSignature, Operation};
 
 use super::{BoardLimits, BoardNotices, Member, Need, WaitLoop, blocking, suspending};
 use crate::failure::Failure;
-use crate::numbers;
-use crate::run::Run;
 
 /// Most bytes that a nonblocking call folds before it returns: the program wants to compute
 /// meanwhile. A longer one only posts what others need.
@@ -135,41 +133,6 @@ impl TeamBoard {
         // SAFETY: the memory that the operation names is as the standard requires until this
         // function returns (its contract).
         unsafe { blocking::perform(operation, call, self, waiter) }
-    }
-}
-
-impl TeamBoard {
-    /// True if the last call, which has ended with `outcome`, sends blocks apart.
-    #[inline]
-    pub fn sends_apart(&self, operation: &Operation, outcome: BoardOutcome) -> bool {
-        operation.is_varying_at_root()
-            && outcome != BoardOutcome::OutOfStep
-            && !self.apart.is_empty()
-    }
-
-    /// The messages that complete a call that [sends blocks apart](TeamBoard::sends_apart).
-    /// `sequence` is their number; `None` for a blocking call.
-    ///
-    /// # Safety
-    /// The contract of [`Run::start`] applies.
-    ///
-    /// # Errors
-    /// If their plan cannot be built.
-    pub unsafe fn messages_apart(
-        &mut self,
-        operation: &Operation,
-        outcome: BoardOutcome,
-        call: &Call,
-        sequence: Option<u64>,
-    ) -> Result<Box<Run>, PlanError> {
-        let plan = operation.plan_apart(call, &std::mem::take(&mut self.apart))?;
-        let sequence = sequence.unwrap_or_else(|| numbers::sequence_apart(self.calls()));
-        // SAFETY: this function has the same contract.
-        let mut run = Box::new(unsafe { Run::start(plan, sequence) });
-        if outcome == BoardOutcome::Truncated {
-            run.truncate();
-        }
-        Ok(run)
     }
 }
 
