@@ -1,6 +1,8 @@
 //! Gathers and scatters of which only the root knows all lengths, in the queue of a board: blocks
 //! of any length, some of which are sent apart, and ranks that disagree about lengths.
 
+#[path = "support/failure.rs"]
+mod failure;
 mod support;
 
 use std::sync::{Arc, Mutex};
@@ -9,9 +11,10 @@ use towpath_collective::board::{Begun, BoardQueue, QueuedCall};
 use towpath_collective::gather::Gather;
 use towpath_collective::scatter::Scatter;
 use towpath_collective::{
-    Blocks, Buffer, CollectiveRun, Element, Failure, HostCopies, Operation, Progress, Selection,
+    Blocks, Buffer, CollectiveRun, Element, Failure, HostCopies, Operation, Selection,
 };
 
+use failure::failure_of;
 use support::{Caller, Counted, Offered, team};
 
 const RANKS: usize = 4;
@@ -100,19 +103,6 @@ impl Memory {
     }
 }
 
-/// How a call ends.
-fn finish(run: &mut CollectiveRun<Caller>, counted: &mut Counted) -> Option<Failure> {
-    loop {
-        counted.engine.progress();
-        match run.post(counted).0 {
-            Progress::Running => std::thread::yield_now(),
-            Progress::Compute => run.compute(),
-            Progress::Done => return None,
-            Progress::Failed(failure) => return Some(failure),
-        }
-    }
-}
-
 /// Begins a nonblocking call, or starts a persistent one. An error if it is over at once.
 fn start(
     caller: &Caller,
@@ -184,7 +174,7 @@ fn ranks_that_disagree_about_a_length_all_end() {
             let mut memory = Memory::new(job, rank);
             let operation = memory.operation(job, rank, if rank == odd { more } else { 0 });
             let failure = match start(caller, &queue, operation, (number, false)) {
-                Ok(mut run) => finish(&mut run, counted),
+                Ok(mut run) => failure_of(&mut run, counted),
                 Err(failure) => failure,
             };
             // What is sent is longer than what the receiver expects.

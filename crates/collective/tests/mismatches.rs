@@ -1,11 +1,13 @@
 //! Calls that do not fit together on one host: each rank learns it, whether it waits on the board
 //! or by messages, in blocking, nonblocking and persistent calls.
 
+#[path = "support/failure.rs"]
+mod failure;
 #[allow(dead_code, reason = "calls that fail are completed otherwise")]
 mod support;
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use towpath_base::ids::PeerIndex;
 use towpath_collective::board::{
@@ -14,18 +16,17 @@ use towpath_collective::board::{
 use towpath_collective::numbers::{self, CallForm};
 use towpath_collective::select::Subscription;
 use towpath_collective::{
-    Buffer, Call, CallSignature, CollectiveRun, Element, Failure, HostCopies, Operation, Progress,
-    Run, Selection,
+    Buffer, Call, CallSignature, CollectiveRun, Element, Failure, HostCopies, Operation, Run,
+    Selection,
 };
 use towpath_machine::memory;
 use towpath_shm::Segment;
 use towpath_wires::Wires;
 
+use failure::{LONG, failure_of};
 use support::{Caller, Counted, Offered, team};
 
 const RANKS: usize = 3;
-/// How long a rank waits before it looks for members in other calls.
-const LONG: Duration = Duration::from_millis(20);
 /// Numbers of a broadcast on the board, and of one by messages.
 const SHORT: usize = 2;
 const TOO_LONG: usize = 4 << 20;
@@ -77,24 +78,6 @@ impl WaitLoop for Watchful {
                     return;
                 }
             }
-        }
-    }
-}
-
-/// The failure of a run, if it fails.
-fn failure_of(run: &mut CollectiveRun<Caller>, counted: &mut Counted) -> Option<Failure> {
-    let mut looked = Instant::now();
-    loop {
-        counted.engine.progress();
-        match run.post(counted).0 {
-            Progress::Running => std::thread::yield_now(),
-            Progress::Compute => run.compute(),
-            Progress::Done => return None,
-            Progress::Failed(failure) => return Some(failure),
-        }
-        if looked.elapsed() > LONG {
-            looked = Instant::now();
-            run.find_mismatch(counted);
         }
     }
 }
