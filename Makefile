@@ -10,8 +10,9 @@
 #   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process; 100000 random datatypes;
 #                              the order model with 10^7 messages of each pair;
 #                              10^7 steps of CLIC's protocol in its simulator;
-#                              the schedules of collectives for up to 10000 ranks; the C programs and mpi4py's suite with
-#                              all numbers of ranks, also over 2 and 4 hosts, by each transport;
+#                              the schedules of collectives for up to 10000 ranks; the C programs
+#                              and mpi4py's suite with all numbers of ranks, also over 2 and 4
+#                              hosts, by each transport;
 #                              10^5 messages between host and device memory in each setting
 #                              of the stub driver;
 #                              10^6 random collectives on hosts with any number of ranks;
@@ -80,7 +81,8 @@ stress: build
 	$(if $(TEST),,$(PYTHON) tests/external/mpi4py_suite.py --abi standard)
 	$(if $(TEST),,$(PYTHON) tests/hosts/matrix.py)
 	$(if $(TEST),,$(PYTHON) tests/hosts/mappings.py --batches 20000)
-	$(if $(TEST),,for seed in $$(seq 20); do $(PYTHON) tests/hosts/changes.py --filter leader --long --seed $$seed || exit 1; done)
+	$(if $(TEST),,for seed in $$(seq 20); do \
+		$(PYTHON) tests/hosts/changes.py --filter leader --long --seed $$seed || exit 1; done)
 
 # libFuzzer on a stable compiler: the coverage that it steers by comes from LLVM's own pass.
 FUZZ = clic_frame clic_endpoint tcp_card tcp_hello tcp_input ofi_card ofi_heads pmi_lines \

@@ -14,8 +14,8 @@
  * fixed; what counts is what crosses a link).
  * NAME: nothing (an empty call), barrier, bcast, reduce, allreduce, allgather, alltoall, gather,
  * scatter, gatherv, scatterv, alltoallv (these three with equal blocks), reduce-scatter, scan,
- * ibarrier, ibcast, ireduce, iallreduce, iallgather, ialltoall (each with MPI_Wait), or, between the
- * neighbours of a periodic ring, neighbor-alltoall, neighbor-allgather, neighbor-ialltoall,
+ * ibarrier, ibcast, ireduce, iallreduce, iallgather, ialltoall (each with MPI_Wait), or, between
+ * the neighbours of a periodic ring, neighbor-alltoall, neighbor-allgather, neighbor-ialltoall,
  * neighbor-persistent, neighbor-by-hand (MPI_Isend, MPI_Irecv and MPI_Waitall).
  * SIZE: bytes that one rank contributes (per pair in alltoall); a barrier or nothing is measured
  * with the first.

@@ -96,8 +96,10 @@ def long_collectives(ranks):
     """Collectives of long vectors and blocks."""
     pinned = [PINNED] if ranks <= CORES else []
     sizes = [size * KIB for size in (128, 512, 1024, 4096)]
-    return [Group(f"long-{ranks}-{name}", "collective", ["back", 0.05, name, *sizes, *pinned], ranks, limit=120, seconds=2)
-            for name in [*COLLECTIVES[1:], "scatter", "reduce-scatter"]]
+    names = [*COLLECTIVES[1:], "scatter", "reduce-scatter"]
+    words = {name: ["back", 0.05, name, *sizes, *pinned] for name in names}
+    return [Group(f"long-{ranks}-{name}", "collective", words[name], ranks, limit=120, seconds=2)
+            for name in names]
 
 
 def typed():

@@ -30,8 +30,8 @@
  *  8. Monotony: half of the bytes take no longer than all, half of the ranks no longer than all,
  *     and one call no longer than four with a quarter of the bytes
  *  9. Forms: nonblocking and MPI_Wait no longer than 1.05 times blocking and 80 ns, persistent no
- *     longer than blocking and 40 ns; on a derived contiguous type no longer than on bytes; in place
- *     no longer than out of place
+ *     longer than blocking and 40 ns; on a derived contiguous type no longer than on bytes; in
+ *     place no longer than out of place
  * 10. Robustness: beside a process that computes no longer than three times as long and a tick of
  *     the scheduler; ranks dealt out over the nodes no longer than in blocks; the last or middle
  *     root no longer than root 0; unequal numbers of ranks on the hosts no longer than equal ones

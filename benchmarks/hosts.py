@@ -163,7 +163,8 @@ def launcher(library, network):
         return [*start, *hosts, "--launcher", f"{enter_plainly} {{host}}"]
     if library.name == "openmpi":
         start += ["--map-by", "node"] if cyclic else []
-        return [*start, "--host", ",".join(listed), "--bind-to", "none", "--prtemca", "plm_ssh_agent", enter, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
+        return [*start, "--host", ",".join(listed), "--bind-to", "none", "--prtemca",
+                "plm_ssh_agent", enter, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
                 "--mca", "btl_tcp_if_include", "10.77.0.0/24"]
     how = ["-bootstrap", "rsh", "-bootstrap-exec", enter] if library.name == "intel" else ["-launcher", "rsh", "-launcher-exec", enter]
     return [*start, *how, *hosts]
@@ -344,7 +345,8 @@ def write_slow_root(path):
         measured = [row for row in csv.DictReader(file) if row["network"] in ROOT_NETWORKS]
     dates = sorted({row["date"][:10] for row in measured})
     when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
-    what = "Medians in us, from the first rank that leaves the barrier to the last that leaves the call"
+    what = ("Medians in us, from the first rank that leaves the barrier to the last that leaves "
+            "the call")
     text = [TABLE, "", f"{what}, measured {when}.", "", *rows]
     page.write_text(before + "\n".join(text) + "\n")
 
@@ -372,7 +374,8 @@ networks called "default", Towpath chooses its transport itself (towpath), and r
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, help="of each network; by default nine, or fewer where a round takes minutes")
+    parser.add_argument("--rounds", type=int,
+                        help="of each network; by default nine, or fewer where one takes minutes")
     parser.add_argument("--only", default="", help=f"networks that this regular expression finds: {', '.join(one.name for one in NETWORKS)}")
     parser.add_argument("--subjects", default="", help="who is measured: a regular expression for bare, towpath (which chooses its transport itself), "
                         "towpath-tcp, mpich, mpich-cubic, ...")

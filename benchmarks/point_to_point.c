@@ -7,8 +7,8 @@
  * messages, in MB/s of 10^6 bytes and, since it is the same measurement, as "rate" in messages per
  * second), exchange (both ranks write what they send, call MPI_Sendrecv and read what arrived, in
  * microseconds for all three), or overlap (1 MiB: Isend, compute for a millisecond, Wait; the
- * percentage of the transfer that the computation hides). Sizes: FIRST and every power of two behind
- * it up to LAST.
+ * percentage of the transfer that the computation hides). Sizes: FIRST and every power of two
+ * behind it up to LAST.
  *
  * A rank sends from one buffer and receives into another. Where they lie is the same for every
  * library and every run. Without SEND/RECEIVE they lie where glibc's malloc puts two blocks:
@@ -20,8 +20,8 @@
  * 64 MiB), const (sent from pages that cannot be written), owned (from MPI_Alloc_mem, where that
  * puts them), malloc (as without, measured with TOWPATH_MALLOC=1).
  *
- * Prints "name bytes value", then the line ping-pong before and after (0 unless pinned). Each figure
- * is the best of several short batches, so that an interruption does not count.
+ * Prints "name bytes value", then the line ping-pong before and after (0 unless pinned). Each
+ * figure is the best of several short batches, so that an interruption does not count.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -79,8 +79,8 @@ static double batch_latency(int bytes, int rounds)
     return (MPI_Wtime() - started) / rounds / 2;
 }
 
-/* Seconds in which a rank writes a buffer, exchanges it and reads what arrived. A latency of buffers
- * that nobody writes lacks what it costs to write bytes that the other core has read. */
+/* Seconds in which a rank writes a buffer, exchanges it and reads what arrived. A latency of
+ * buffers that nobody writes lacks what it costs to write bytes that the other core has read. */
 static double batch_exchange(int bytes, int rounds)
 {
     static volatile uint64_t sum;
@@ -90,8 +90,8 @@ static double batch_exchange(int bytes, int rounds)
     for (int i = 0; i < rounds && rank < 2; i++) {
         size_t place = next(bytes);
         memset(out + place, i, (size_t)bytes);
-        MPI_Sendrecv(out + place, bytes, MPI_BYTE, other, 1, in + place, bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out + place, bytes, MPI_BYTE, other, 1, in + place, bytes, MPI_BYTE, other, 1,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         uint64_t read = 0, word;
         for (int j = 0; j + (int)sizeof word <= bytes; j += (int)sizeof word) {
             memcpy(&word, in + place + j, sizeof word);
@@ -276,7 +276,8 @@ static void measure(const char *name, int bytes)
         double value = hidden(bytes);
         print(name, "", bytes, value, before, line_now(rank));
     } else if (*name == 'l' || *name == 'e') {
-        double seconds = *name == 'l' ? best_of(batch_latency, bytes, 2) : best_of(batch_exchange, bytes, 1);
+        double seconds =
+            *name == 'l' ? best_of(batch_latency, bytes, 2) : best_of(batch_exchange, bytes, 1);
         print(name, "", bytes, seconds * 1e6, before, line_now(rank));
     } else if (bytes) {
         double seconds = best_of(batch_stream, bytes, WINDOW), after = line_now(rank);
@@ -289,8 +290,11 @@ int main(int argc, char **argv)
 {
     const char *cores = placement(&argc, argv);
     if (argc != 4 || !understood(argv[1])) {
-        fprintf(stderr, "usage: point_to_point latency|bandwidth|exchange|overlap[-same|-fresh|-const|-owned|-malloc]"
-                        "[@SEND/RECEIVE] FIRST LAST [pin=CORE,CORE]; offsets are below %d\n", PAGE);
+        fprintf(stderr,
+                "usage: point_to_point "
+                "latency|bandwidth|exchange|overlap[-same|-fresh|-const|-owned|-malloc]"
+                "[@SEND/RECEIVE] FIRST LAST [pin=CORE,CORE]; offsets are below %d\n",
+                PAGE);
         return 2;
     }
     int first = atoi(argv[2]), last = atoi(argv[3]), size;

@@ -67,8 +67,8 @@ NETWORKS = [
     ("TCP beside frames", {}),
     ("large messages by frames", BULK),
 ]
-# A shell above each rank outlives it: mpiexec does not hear at once of one that is killed, and would
-# end the job.
+# A shell above each rank outlives it: mpiexec does not hear at once of one that is killed, and
+# would end the job.
 OUTLIVED = ["sh", "-c", '"$0" "$@" || { sleep 3; exit 1; }']
 # The ranks of three hosts, of which 0, 3 and 6 lead their hosts.
 LEADERS = {"network": "--hosts 3", "ranks": 9}
@@ -203,7 +203,12 @@ ROWS = [
         for name, settings in NETWORKS
     ],
     *[
-        Row(f"leaders are stopped, {name}", settings=settings, leaders=("stopped", "0,3,6"), **LEADERS)
+        Row(
+            f"leaders are stopped, {name}",
+            settings=settings,
+            leaders=("stopped", "0,3,6"),
+            **LEADERS,
+        )
         for name, settings in COLLECTIVE_NETWORKS
     ],
     # Who waits for another rank than the dead one learns of it from mpiexec only.

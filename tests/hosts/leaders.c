@@ -2,15 +2,15 @@
  * Collectives in random order, whose results are checked, while something is done to a rank or a
  * network; only those whose names contain CALLS:
  *
- *     leaders CALLS stopped RANKS TIMES SECONDS SEED    each of these ranks is stopped so many times,
- *                                                       for so many seconds; at the end all ranks
- *                                                       say "ok"
+ *     leaders CALLS stopped RANKS TIMES SECONDS SEED    each of these ranks is stopped so many
+ *                                                       times, for so many seconds; at the end all
+ *                                                       ranks say "ok"
  *     leaders CALLS killed RANK SEED                    this rank is killed
  *     leaders CALLS done COMMAND SEED                   a shell does this on the host of rank 0
  *
- * That happens at random moments, by a process beside the rank, which says "done" after the last two.
- * With these each rank says which of its calls ends with an error, and ends when the others have had
- * time for that, too.
+ * That happens at random moments, by a process beside the rank, which says "done" after the last
+ * two. With these each rank says which of its calls ends with an error, and ends when the others
+ * have had time for that, too.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -106,13 +106,13 @@ static void check(int round, int kind, int root, int length)
             expected = size * given(round, 0, i) + 7 * size * (size - 1) / 2;
         if (found[i] == expected)
             continue;
-        fprintf(stderr, "rank %d: %s, round %d: number %d of %d is %d, not %d\n", rank, names[kind], round, i, length, found[i],
-                expected);
+        fprintf(stderr, "rank %d: %s, round %d: number %d of %d is %d, not %d\n", rank, names[kind],
+                round, i, length, found[i], expected);
         MPI_Abort(MPI_COMM_WORLD, 3);
     }
 }
 
-/* Tells of a call that has failed and ends the process, but first lets the others tell of theirs. */
+/* Tells of a call that has failed, and ends the process when the others have told of theirs. */
 static void fail(int code, int kind)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -139,9 +139,11 @@ int main(int argc, char **argv)
     int stopped = strcmp(argv[2], "stopped") == 0;
     int troubled = strcmp(argv[2], "done") == 0 ? rank == 0 : is_named(argv[3]), more = 1;
     srandom(seed);
-    pid_t child = troubled ? begin_trouble(argv, stopped ? atoi(argv[4]) : 1, seed + (unsigned)rank) : 0;
+    pid_t child =
+        troubled ? begin_trouble(argv, stopped ? atoi(argv[4]) : 1, seed + (unsigned)rank) : 0;
     for (int round = 0; more; round++) {
-        int kind = (int)(random() % KINDS), root = (int)(random() % size), length = lengths[random() % 4];
+        int kind = (int)(random() % KINDS), root = (int)(random() % size);
+        int length = lengths[random() % 4];
         if (!strstr(names[kind], argv[1]))
             continue;
         int code = call(round, kind, root, length);

@@ -49,7 +49,8 @@ FIGURES = {
     "host other hosts": ("rate", "10 Gbit/s (default)"),
 }
 MISTAKE = "a file with a mistake"
-# Ranks go to the sockets in turn, two on each host: neighbours are far apart until they are reordered.
+# Ranks go to the sockets in turn, two on each host: neighbours are far apart until they are
+# reordered.
 LEVELS = '[default]\nlevels = "package 2; core 4; ranks 0,4,1,5,2,6,3,7"\n'
 SOCKETS = [0, 1] * 4 + [2, 3] * 4
 REORDERED = "ranks are reordered by the levels of a file"
@@ -152,7 +153,8 @@ def hint_row(prefix):
 
 def reordered_row(prefix, file):
     """Runs tests/mpi/topologies/reorder.c on two hosts that the file describes."""
-    script = 'exec "$0" --topology "$1" --hosts $HOSTS_NAMES --launcher "$HOSTS_RUN {host}" -n 16 -ppn 8 "${@:2}"'
+    where = '--hosts $HOSTS_NAMES --launcher "$HOSTS_RUN {host}" -n 16 -ppn 8'
+    script = f'exec "$0" --topology "$1" {where} "${{@:2}}"'
     program = ways.compiled(prefix, "../mpi/topologies/reorder")
     job = ["bash", "-c", script, prefix / "bin/mpiexec", file, program, *SOCKETS]
     command = [sys.executable, HERE / "hosts.py", "--hosts", "2", "--", *job]

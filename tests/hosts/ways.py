@@ -22,7 +22,8 @@ def compiled(prefix, program="ways"):
     """A program, by its path from this directory, built for the Towpath that is installed there."""
     binary = environments.BUILD / "tests/hosts" / Path(program).name
     binary.parent.mkdir(parents=True, exist_ok=True)
-    command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", f"-I{HERE.parent / 'mpi'}", HERE / f"{program}.c", "-o", binary]
+    options = ["-std=gnu11", "-O1", f"-I{HERE.parent / 'mpi'}"]
+    command = [prefix / "bin/mpicc", *options, HERE / f"{program}.c", "-o", binary]
     environment = environments.clean_environment()
     subprocess.run([str(word) for word in command], env=environment, check=True)
     return binary

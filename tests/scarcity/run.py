@@ -43,8 +43,8 @@ class Skipped(Exception):
 
 
 def compile_programs(prefix):
-    """The exchange, the messages that nobody receives, and the many communicators (of tests/mpi), and the wrapper that refuses
-    memfd_create."""
+    """The exchange, the messages that nobody receives, the many communicators (of tests/mpi), and
+    the wrapper that refuses memfd_create."""
     directory = environments.BUILD / "tests" / "scarcity"
     directory.mkdir(parents=True, exist_ok=True)
     names = ("exchange", "unreceived", "communicators", "refuse")
@@ -245,7 +245,7 @@ def in_memory_group(ranks, command, limit=LIMIT):
 
 
 def rows_of_communicators(program, refuse, mpiexec):
-    """Name and function of each row about a thousand communicators, which say what each of them takes."""
+    """Name and function of each row about a thousand communicators: they say what each takes."""
 
     def job(name, before, ranks):
         command = [*small_shared(None), *before, mpiexec, "-n", ranks, program, 1000, 1024]

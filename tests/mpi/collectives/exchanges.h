@@ -1,7 +1,7 @@
 /*
- * One collective between a rank and its partners, as a value: the neighbours of a topology (MPI 5.0,
- * 8.6), or the other group of an intercommunicator (6.2.3). exchange_new() draws nothing: all ranks
- * call it with the same plan.
+ * One collective between a rank and its partners, as a value: the neighbours of a topology
+ * (MPI 5.0, 8.6), or the other group of an intercommunicator (6.2.3). exchange_new() draws nothing:
+ * all ranks call it with the same plan.
  */
 #ifndef TOWPATH_TESTS_EXCHANGES_H
 #define TOWPATH_TESTS_EXCHANGES_H
@@ -9,7 +9,15 @@
 #include "movements.h"
 
 /* The last three only between groups. */
-enum exchange_kind { TO_ALL, TO_EACH, TO_EACH_V, GROUPS_BARRIER, GROUPS_BCAST, GROUPS_SUM, EXCHANGES };
+enum exchange_kind {
+    TO_ALL,
+    TO_EACH,
+    TO_EACH_V,
+    GROUPS_BARRIER,
+    GROUPS_BCAST,
+    GROUPS_SUM,
+    EXCHANGES
+};
 enum { NEIGHBOUR_EXCHANGES = TO_EACH_V + 1, PARTNERS = 64 };
 
 static const char *const exchange_names[] = {"allgather", "alltoall", "alltoallv",
@@ -33,8 +41,10 @@ struct exchange {
     struct exchange_plan plan;
     const struct partners *partners;
     int root_argument;
-    int send_counts[PARTNERS], receive_counts[PARTNERS], send_places[PARTNERS], receive_places[PARTNERS];
-    int numbers, *send, *receive, *first, *expected; /* `first` is what the receive buffer begins with */
+    int send_counts[PARTNERS], receive_counts[PARTNERS], send_places[PARTNERS],
+        receive_places[PARTNERS];
+    /* `first` is what the receive buffer begins with. */
+    int numbers, *send, *receive, *first, *expected;
     MPI_Request request;
 };
 
@@ -48,8 +58,9 @@ __attribute__((unused)) static struct partners partners_on_a_graph(void)
         p.destination[p.destinations++] = (check_rank + step) % check_size;
         p.source[p.sources++] = (check_rank + check_size * 3 - step) % check_size;
     }
-    CALL(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, p.sources, p.source, MPI_UNWEIGHTED, p.destinations, p.destination,
-                                        MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &p.comm));
+    CALL(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, p.sources, p.source, MPI_UNWEIGHTED,
+                                        p.destinations, p.destination, MPI_UNWEIGHTED,
+                                        MPI_INFO_NULL, 0, &p.comm));
     return p;
 }
 
@@ -72,7 +83,8 @@ __attribute__((unused)) static struct partners partners_between_groups(void)
 
 static int number_given(const struct exchange *m, int from, int to, int index)
 {
-    return (int)(m->plan.stream * 13u) + from * 101 + (m->plan.kind == TO_ALL ? 0 : to * 17) + index;
+    return (int)(m->plan.stream * 13u) + from * 101 + (m->plan.kind == TO_ALL ? 0 : to * 17) +
+           index;
 }
 
 /* Numbers that go from one rank to another. */
@@ -111,7 +123,8 @@ static void bcast_make(struct exchange *m)
     int root_group = (int)(m->plan.stream % 2);
     /* Ranks 0, 3, 6 ... are the one group, 1, 2, 4, 5 ... the other. */
     int size = root_group == 0 ? (check_size + 2) / 3 : check_size - (check_size + 2) / 3;
-    int root = m->plan.root % size, world = root_group == 0 ? root * 3 : root / 2 * 3 + root % 2 + 1;
+    int root = m->plan.root % size;
+    int world = root_group == 0 ? root * 3 : root / 2 * 3 + root % 2 + 1;
     m->root_argument = p->group != root_group ? root : p->rank == root ? MPI_ROOT : MPI_PROC_NULL;
     for (int i = 0; i < m->plan.count; i++) {
         if (p->group != root_group || p->rank == root)
@@ -131,14 +144,16 @@ static void sum_make(struct exchange *m)
     }
 }
 
-__attribute__((unused)) static struct exchange exchange_new(const struct partners *partners, const struct exchange_plan *plan)
+__attribute__((unused)) static struct exchange exchange_new(const struct partners *partners,
+                                                            const struct exchange_plan *plan)
 {
     struct exchange m = {.plan = *plan, .partners = partners, .request = MPI_REQUEST_NULL};
     m.numbers = (plan->count + 1) * PARTNERS;
     size_t bytes = sizeof(int) * (size_t)m.numbers;
     m.send = malloc(4 * bytes);
     memset(m.send, 0xff, 4 * bytes);
-    m.receive = m.send + m.numbers, m.first = m.receive + m.numbers, m.expected = m.first + m.numbers;
+    m.receive = m.send + m.numbers, m.first = m.receive + m.numbers,
+    m.expected = m.first + m.numbers;
     if ((int)plan->kind < NEIGHBOUR_EXCHANGES)
         blocks_make(&m);
     else if (plan->kind == GROUPS_BCAST)
@@ -157,8 +172,8 @@ static void exchange_issue_neighbours(struct exchange *m)
     else if (m->plan.kind == TO_EACH)
         ISSUE_EITHER(Neighbor_alltoall, neighbor_alltoall, out, n, MPI_INT, in, n, MPI_INT, comm);
     else
-        ISSUE(Neighbor_alltoallv, neighbor_alltoallv, out, m->send_counts, m->send_places, MPI_INT, in, m->receive_counts,
-              m->receive_places, MPI_INT, comm);
+        ISSUE(Neighbor_alltoallv, neighbor_alltoallv, out, m->send_counts, m->send_places, MPI_INT,
+              in, m->receive_counts, m->receive_places, MPI_INT, comm);
 }
 
 static void exchange_issue_groups(struct exchange *m)
@@ -169,8 +184,8 @@ static void exchange_issue_groups(struct exchange *m)
     case TO_ALL: ISSUE_EITHER(Allgather, allgather, out, n, MPI_INT, in, n, MPI_INT, comm); break;
     case TO_EACH: ISSUE_EITHER(Alltoall, alltoall, out, n, MPI_INT, in, n, MPI_INT, comm); break;
     case TO_EACH_V:
-        ISSUE(Alltoallv, alltoallv, out, m->send_counts, m->send_places, MPI_INT, in, m->receive_counts, m->receive_places, MPI_INT,
-              comm);
+        ISSUE(Alltoallv, alltoallv, out, m->send_counts, m->send_places, MPI_INT, in,
+              m->receive_counts, m->receive_places, MPI_INT, comm);
         break;
     case GROUPS_BARRIER: ISSUE(Barrier, barrier, comm); break;
     case GROUPS_BCAST: ISSUE_EITHER(Bcast, bcast, in, n, MPI_INT, m->root_argument, comm); break;
@@ -194,7 +209,7 @@ __attribute__((unused)) static void exchange_prepare(struct exchange *m)
         exchange_issue(m);
 }
 
-/* Brings the buffers to their start and begins the exchange; a blocking one is complete afterwards. */
+/* Fills the buffers and begins the exchange; a blocking one is complete afterwards. */
 __attribute__((unused)) static void exchange_start(struct exchange *m)
 {
     memcpy(m->receive, m->first, sizeof(int) * (size_t)m->numbers);
@@ -206,10 +221,12 @@ __attribute__((unused)) static void exchange_start(struct exchange *m)
 __attribute__((unused)) static void exchange_check(const struct exchange *m)
 {
     for (int i = 0; i < m->numbers; i++)
-        if (!CHECK(m->receive[i] == m->expected[i], "%s %s%s of %d numbers %s, stream %u: number %d is %d, not %d",
-                   form_names[m->plan.form], exchange_names[m->plan.kind], m->plan.large ? "_c" : "", m->plan.count,
-                   m->partners->between_groups ? "between groups" : "among neighbours", m->plan.stream, i, m->receive[i],
-                   m->expected[i]))
+        if (!CHECK(m->receive[i] == m->expected[i],
+                   "%s %s%s of %d numbers %s, stream %u: number %d is %d, not %d",
+                   form_names[m->plan.form], exchange_names[m->plan.kind],
+                   m->plan.large ? "_c" : "", m->plan.count,
+                   m->partners->between_groups ? "between groups" : "among neighbours",
+                   m->plan.stream, i, m->receive[i], m->expected[i]))
             return;
 }
 

@@ -1,7 +1,8 @@
 /*
- * One rank calls MPI_Gather and the others MPI_Gatherv, with equal blocks: that is no collective call, and every rank that waits
- * for it says what the others have called. The first argument is the root, the second the number of right calls before, or
- * "barrier" for another one, or "nonblocking".
+ * One rank calls MPI_Gather and the others MPI_Gatherv, with equal blocks: that is no collective
+ * call, and every rank that waits for it says what the others have called. The first argument is
+ * the root, the second the number of right calls before, or "barrier" for another one, or
+ * "nonblocking".
  */
 #include "check.h"
 
@@ -24,7 +25,8 @@ int main(int argc, char **argv)
     else if (check_rank == 0)
         MPI_Gather(&own, 1, MPI_INT, all, 1, MPI_INT, root, MPI_COMM_WORLD);
     else if (nonblocking)
-        MPI_Igatherv(&own, 1, MPI_INT, all, counts, places, MPI_INT, root, MPI_COMM_WORLD, &request);
+        MPI_Igatherv(&own, 1, MPI_INT, all, counts, places, MPI_INT, root, MPI_COMM_WORLD,
+                     &request);
     else
         MPI_Gatherv(&own, 1, MPI_INT, all, counts, places, MPI_INT, root, MPI_COMM_WORLD);
     MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -1,8 +1,10 @@
 /*
- * Many duplicated communicators alive at once, with one broadcast each, blocking and nonblocking in turns. Rank 0 says how much memory
- * a communicator takes, on all ranks together. MPI 5.0, 6.4 and 7.4.2
+ * Many duplicated communicators alive at once, with one broadcast each, blocking and nonblocking in
+ * turns. Rank 0 says how much memory a communicator takes, on all ranks together. MPI 5.0, 6.4
+ * and 7.4.2
  *
- * Arguments: the number of communicators (1000), and the most KiB that each may take: so much, and 4 more for each rank.
+ * Arguments: the number of communicators (1000), and the most KiB that each may take: so much, and
+ * 4 more for each rank.
  */
 #include "../check.h"
 
@@ -46,7 +48,8 @@ static void broadcast(MPI_Comm comm, int number)
         CALL(MPI_Bcast(data, LENGTH, MPI_INT, root, comm));
     CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
     for (int i = 0; i < LENGTH; i++)
-        if (!CHECK(data[i] == number * 3 + i, "communicator %d: number %d is %d", number, i, data[i]))
+        if (!CHECK(data[i] == number * 3 + i, "communicator %d: number %d is %d", number, i,
+                   data[i]))
             return;
 }
 
@@ -67,7 +70,8 @@ int main(int argc, char **argv)
     if (check_rank == 0) {
         printf("%.1f KiB for each of %d communicators of %d ranks\n", each, many, check_size);
         fflush(stdout);
-        CHECK(!most || each <= most + 4 * check_size, "a communicator takes more than %d KiB", most + 4 * check_size);
+        CHECK(!most || each <= most + 4 * check_size, "a communicator takes more than %d KiB",
+              most + 4 * check_size);
     }
     /* Those that are left work when others have gone. */
     for (int i = 0; i < many; i += 2)

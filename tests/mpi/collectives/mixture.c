@@ -1,15 +1,17 @@
 /*
- * Random collectives, many at a time, on several communicators that overlap, started in another order on every rank and completed in
- * another way: each must still find its partners and leave the right bytes. Blocking ones come between the others; a rank is late now
- * and then. MPI 5.0, 6.12
+ * Random collectives, many at a time, on several communicators that overlap, started in another
+ * order on every rank and completed in another way: each must still find its partners and leave the
+ * right bytes. Blocking ones come between the others; a rank is late now and then. MPI 5.0, 6.12
  *
- * Arguments: seed, number of batches, and the word "portable" to leave out what MPICH gets wrong (see list.toml).
+ * Arguments: seed, number of batches, and the word "portable" to leave out what MPICH gets wrong
+ * (see list.toml).
  */
 #include "exchanges.h"
 #include "reductions.h"
 #include <unistd.h>
 
-/* Ordinary communicators come first, then that of a topology, and, among several ranks, that between two groups. */
+/* Ordinary communicators come first, then that of a topology, and, among several ranks, that
+ * between two groups. */
 enum { ORDINARY = 5, TOPOLOGY = ORDINARY, GROUPS, COMMUNICATORS, BATCH = 12 };
 
 struct work {
@@ -50,7 +52,8 @@ static void exchange_draw(struct work *w, unsigned *state)
 {
     int between_groups = w->communicator == GROUPS;
     static const int counts[] = {0, 1, 7, 300, 5000};
-    struct exchange_plan plan = {.form = w->form, .large = (int)draw(state, 2), .root = (int)draw(state, 64)};
+    struct exchange_plan plan = {
+        .form = w->form, .large = (int)draw(state, 2), .root = (int)draw(state, 64)};
     plan.count = counts[draw(state, 5)];
     plan.stream = draw(state, 100000);
     plan.kind = draw(state, between_groups ? EXCHANGES : NEIGHBOUR_EXCHANGES);
@@ -104,7 +107,9 @@ static void work_new(struct work *w, unsigned *state)
 
 static MPI_Request *request_of(struct work *w)
 {
-    return w->what == REDUCTION ? &w->reduction.request : w->what == MOVEMENT ? &w->movement.request : &w->exchange.request;
+    return w->what == REDUCTION  ? &w->reduction.request
+           : w->what == MOVEMENT ? &w->movement.request
+                                 : &w->exchange.request;
 }
 
 static void work_prepare(struct work *w)
@@ -152,8 +157,8 @@ static void perhaps_late(unsigned *own)
         usleep(1000 + draw(own, 4000));
 }
 
-/* Whether all blocking calls before this one have been made. A rank that made a later one first might wait in it for another rank,
- * which waits for it in the earlier one. */
+/* Whether all blocking calls before this one have been made. A rank that made a later one first
+ * might wait in it for another rank, which waits for it in the earlier one. */
 static int is_its_turn(const struct work *batch, int number)
 {
     for (int i = 0; i < number && batch[number].form == BLOCKING; i++)
@@ -162,8 +167,8 @@ static int is_its_turn(const struct work *batch, int number)
     return 1;
 }
 
-/* Starts all: the calls of each communicator and all blocking calls in the order of the batch, but with the communicators mixed by this
- * rank's own draws. */
+/* Starts all: the calls of each communicator and all blocking calls in the order of the batch, but
+ * with the communicators mixed by this rank's own draws. */
 static void start_all(struct work *batch, int count, unsigned *own)
 {
     for (int i = 0; i < count; i++)

@@ -1,7 +1,8 @@
 /*
- * Thousands of nonblocking collectives, all begun before the first is completed, on 64 communicators
- * that overlap: each rank begins those of one communicator in the common order, but takes the
- * communicators as it likes, and completes all in a random order of its own. MPI 5.0, 6.12
+ * Thousands of nonblocking collectives, all begun before the first is completed, on 64
+ * communicators that overlap: each rank begins those of one communicator in the common order, but
+ * takes the communicators as it likes, and completes all in a random order of its own.
+ * MPI 5.0, 6.12
  *
  * Argument: the number of collectives (10000).
  */

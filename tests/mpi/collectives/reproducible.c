@@ -1,13 +1,15 @@
 /*
- * A sum of numbers whose rounding depends on the order: every rank of an allreduce gets the same bits, and so does every repetition.
- * With the argument "forms" every reduction is also made in the nonblocking and the persistent form, which must give the bits of the
- * blocking one. MPI 5.0, 6.9.1 (advice to implementors) and 6.9.6
+ * A sum of numbers whose rounding depends on the order: every rank of an allreduce gets the same
+ * bits, and so does every repetition. With the argument "forms" every reduction is also made in the
+ * nonblocking and the persistent form, which must give the bits of the blocking one. MPI 5.0, 6.9.1
+ * (advice to implementors) and 6.9.6
  */
 #include "../check.h"
 
 enum { REDUCE, ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, KINDS };
 
-static const char *const names[] = {"reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"};
+static const char *const names[] = {"reduce", "allreduce", "reduce_scatter", "reduce_scatter_block",
+                                    "scan",   "exscan"};
 
 static unsigned long long state = 88172645463325252ull;
 
@@ -30,23 +32,24 @@ static void same_on_all_ranks(const double *result, int count)
 }
 
 /* Calls a reduction in a form: blocking (0), nonblocking (1) or persistent (2). */
-#define IN_FORM(form, NAME, LOWER, ...)                                                                                                \
-    do {                                                                                                                               \
-        MPI_Request request = MPI_REQUEST_NULL;                                                                                        \
-        if ((form) == 0)                                                                                                               \
-            CALL(MPI_##NAME(__VA_ARGS__));                                                                                             \
-        else if ((form) == 1)                                                                                                          \
-            CALL(MPI_I##LOWER(__VA_ARGS__, &request));                                                                                 \
-        else {                                                                                                                         \
-            CALL(MPI_##NAME##_init(__VA_ARGS__, MPI_INFO_NULL, &request));                                                             \
-            CALL(MPI_Start(&request));                                                                                                 \
-        }                                                                                                                              \
-        CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));                                                                                   \
-        if ((form) == 2)                                                                                                               \
-            CALL(MPI_Request_free(&request));                                                                                          \
+#define IN_FORM(form, NAME, LOWER, ...)                                    \
+    do {                                                                   \
+        MPI_Request request = MPI_REQUEST_NULL;                            \
+        if ((form) == 0)                                                   \
+            CALL(MPI_##NAME(__VA_ARGS__));                                 \
+        else if ((form) == 1)                                              \
+            CALL(MPI_I##LOWER(__VA_ARGS__, &request));                     \
+        else {                                                             \
+            CALL(MPI_##NAME##_init(__VA_ARGS__, MPI_INFO_NULL, &request)); \
+            CALL(MPI_Start(&request));                                     \
+        }                                                                  \
+        CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));                       \
+        if ((form) == 2)                                                   \
+            CALL(MPI_Request_free(&request));                              \
     } while (0)
 
-/* One reduction of `count` numbers, which reduce_scatter_block divides among the ranks; the rest of `out` is zero afterwards. */
+/* One reduction of `count` numbers, which reduce_scatter_block divides among the ranks; the rest of
+ * `out` is zero afterwards. */
 static void reduce_in_form(int form, int kind, const double *in, double *out, int count, int root)
 {
     int each = count / check_size, *counts = malloc(sizeof(int) * (size_t)check_size);
@@ -54,14 +57,26 @@ static void reduce_in_form(int form, int kind, const double *in, double *out, in
     for (int i = 0; i < check_size; i++)
         counts[i] = i < check_size - 1 ? each : count - each * (check_size - 1);
     switch (kind) {
-    case REDUCE: IN_FORM(form, Reduce, reduce, in, out, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD); break;
-    case ALLREDUCE: IN_FORM(form, Allreduce, allreduce, in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); break;
-    case REDUCE_SCATTER: IN_FORM(form, Reduce_scatter, reduce_scatter, in, out, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); break;
-    case REDUCE_SCATTER_BLOCK:
-        IN_FORM(form, Reduce_scatter_block, reduce_scatter_block, in, out, each, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    case REDUCE:
+        IN_FORM(form, Reduce, reduce, in, out, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
         break;
-    case SCAN: IN_FORM(form, Scan, scan, in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); break;
-    default: IN_FORM(form, Exscan, exscan, in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); break;
+    case ALLREDUCE:
+        IN_FORM(form, Allreduce, allreduce, in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        break;
+    case REDUCE_SCATTER:
+        IN_FORM(form, Reduce_scatter, reduce_scatter, in, out, counts, MPI_DOUBLE, MPI_SUM,
+                MPI_COMM_WORLD);
+        break;
+    case REDUCE_SCATTER_BLOCK:
+        IN_FORM(form, Reduce_scatter_block, reduce_scatter_block, in, out, each, MPI_DOUBLE,
+                MPI_SUM, MPI_COMM_WORLD);
+        break;
+    case SCAN:
+        IN_FORM(form, Scan, scan, in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        break;
+    default:
+        IN_FORM(form, Exscan, exscan, in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        break;
     }
     free(counts);
 }
@@ -77,7 +92,8 @@ static void same_in_all_forms(const double *in, int count)
             for (int form = 1; form < 3; form++)
                 for (int repetition = 0; repetition < 3; repetition++) {
                     reduce_in_form(form, kind, in, other, count, root);
-                    CHECK(memcmp(blocking, other, bytes) == 0, "%s %s of %d doubles, root %d: other bits than the blocking one",
+                    CHECK(memcmp(blocking, other, bytes) == 0,
+                          "%s %s of %d doubles, root %d: other bits than the blocking one",
                           forms[form], names[kind], count, root);
                 }
         }

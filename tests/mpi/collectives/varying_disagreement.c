@@ -1,13 +1,15 @@
 /*
- * Ranks that disagree about the length of a block of MPI_Gatherv or MPI_Scatterv: who gets more than it expects says
- * MPI_ERR_TRUNCATE and nothing behind its buffer changes, whether the block is short or long; all ranks end the call.
+ * Ranks that disagree about the length of a block of MPI_Gatherv or MPI_Scatterv: who gets more
+ * than it expects says MPI_ERR_TRUNCATE and nothing behind its buffer changes, whether the block is
+ * short or long; all ranks end the call.
  */
 #include "check.h"
 
 enum { LONG = 200000, GUARD = 77 };
 
 /* What the odd rank sends or gets, and what the other side expects. */
-static const int pairs[][2] = {{1, 0}, {5, 4}, {LONG, 4}, {LONG, 0}, {LONG + 1, LONG}, {0, 5}, {4, LONG}, {LONG - 1, LONG}};
+static const int pairs[][2] = {{1, 0},           {5, 4}, {LONG, 4}, {LONG, 0},
+                               {LONG + 1, LONG}, {0, 5}, {4, LONG}, {LONG - 1, LONG}};
 
 /* A block of `sent` bytes of which the receiver expects `wanted`. */
 static void disagree(int scatters, int form, int sent, int wanted, int root)
@@ -22,17 +24,20 @@ static void disagree(int scatters, int form, int sent, int wanted, int root)
     if (scatters && form == 0)
         code = MPI_Scatterv(from, counts, places, MPI_BYTE, into, own, MPI_BYTE, root, comm);
     else if (scatters)
-        code = MPI_Iscatterv(from, counts, places, MPI_BYTE, into, own, MPI_BYTE, root, comm, &request);
+        code = MPI_Iscatterv(from, counts, places, MPI_BYTE, into, own, MPI_BYTE, root, comm,
+                             &request);
     else if (form == 0)
         code = MPI_Gatherv(from, own, MPI_BYTE, into, counts, places, MPI_BYTE, root, comm);
     else
-        code = MPI_Igatherv(from, own, MPI_BYTE, into, counts, places, MPI_BYTE, root, comm, &request);
+        code =
+            MPI_Igatherv(from, own, MPI_BYTE, into, counts, places, MPI_BYTE, root, comm, &request);
     int waited = MPI_Wait(&request, MPI_STATUS_IGNORE), class = class_of(code ? code : waited);
     int receives = check_rank == (scatters ? odd : root);
     int expected = receives && sent > wanted ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     CHECK(class == expected, "%d of %d bytes, form %d: class %d", sent, wanted, form, class);
     for (int i = receives ? wanted : 0; i < LONG + 2; i++)
-        if (!CHECK(into[i] == GUARD, "%d of %d bytes, form %d: byte %d has changed", sent, wanted, form, i))
+        if (!CHECK(into[i] == GUARD, "%d of %d bytes, form %d: byte %d has changed", sent, wanted,
+                   form, i))
             break;
     free(from), free(into);
 }

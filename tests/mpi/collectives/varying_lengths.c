@@ -1,6 +1,7 @@
 /*
- * MPI_Gatherv and MPI_Scatterv of blocks of random lengths, empty, short and long ones in one call, with each root, blocking,
- * nonblocking and persistent, in place at the root, without and with gaps between the elements.
+ * MPI_Gatherv and MPI_Scatterv of blocks of random lengths, empty, short and long ones in one call,
+ * with each root, blocking, nonblocking and persistent, in place at the root, without and with gaps
+ * between the elements.
  *
  * varying_lengths [SEED [CALLS]]
  */
@@ -34,7 +35,8 @@ static void call_new(struct call *c, unsigned *state, int number)
         c->lengths[i] = lengths[draw(state, check_size > 8 && draw(state, 8) ? 7 : most)];
 }
 
-/* The blocks of all ranks one behind another in the order of the ranks, but with the last rank first, and a gap before each. */
+/* The blocks of all ranks one behind another in the order of the ranks, but with the last rank
+ * first, and a gap before each. */
 static int places_make(const struct call *c, int *places)
 {
     int next = 1;
@@ -56,14 +58,18 @@ static void block_write(const struct call *c, int *at, int step, int rank, int k
 static void block_check(const struct call *c, const int *at, int step, int rank)
 {
     for (int i = 0; i < c->lengths[rank]; i++) {
-        if (!CHECK(at[step * i] == value(c, rank, i), "call %d, block of %d: element %d is %d", c->number, rank, i, at[step * i]))
+        if (!CHECK(at[step * i] == value(c, rank, i), "call %d, block of %d: element %d is %d",
+                   c->number, rank, i, at[step * i]))
             return;
-        if (step == 2 && !CHECK(at[2 * i + 1] == GAP, "call %d, block of %d: the gap after %d is %d", c->number, rank, i, at[2 * i + 1]))
+        if (step == 2 &&
+            !CHECK(at[2 * i + 1] == GAP, "call %d, block of %d: the gap after %d is %d", c->number,
+                   rank, i, at[2 * i + 1]))
             return;
     }
 }
 
-static void perform(const struct call *c, int *own, MPI_Datatype own_type, int *all, MPI_Datatype all_type, const int *places, MPI_Request *request)
+static void perform(const struct call *c, int *own, MPI_Datatype own_type, int *all,
+                    MPI_Datatype all_type, const int *places, MPI_Request *request)
 {
     int count = c->lengths[check_rank];
     void *mine = c->in_place && check_rank == c->root ? MPI_IN_PLACE : own;
@@ -71,15 +77,19 @@ static void perform(const struct call *c, int *own, MPI_Datatype own_type, int *
     if (c->scatters && c->form == 0)
         CALL(MPI_Scatterv(all, c->lengths, places, all_type, mine, count, own_type, c->root, comm));
     else if (c->scatters && c->form == 1)
-        CALL(MPI_Iscatterv(all, c->lengths, places, all_type, mine, count, own_type, c->root, comm, request));
+        CALL(MPI_Iscatterv(all, c->lengths, places, all_type, mine, count, own_type, c->root, comm,
+                           request));
     else if (c->scatters)
-        CALL(MPI_Scatterv_init(all, c->lengths, places, all_type, mine, count, own_type, c->root, comm, MPI_INFO_NULL, request));
+        CALL(MPI_Scatterv_init(all, c->lengths, places, all_type, mine, count, own_type, c->root,
+                               comm, MPI_INFO_NULL, request));
     else if (c->form == 0)
         CALL(MPI_Gatherv(mine, count, own_type, all, c->lengths, places, all_type, c->root, comm));
     else if (c->form == 1)
-        CALL(MPI_Igatherv(mine, count, own_type, all, c->lengths, places, all_type, c->root, comm, request));
+        CALL(MPI_Igatherv(mine, count, own_type, all, c->lengths, places, all_type, c->root, comm,
+                          request));
     else
-        CALL(MPI_Gatherv_init(mine, count, own_type, all, c->lengths, places, all_type, c->root, comm, MPI_INFO_NULL, request));
+        CALL(MPI_Gatherv_init(mine, count, own_type, all, c->lengths, places, all_type, c->root,
+                              comm, MPI_INFO_NULL, request));
 }
 
 static void buffers_reset(const struct call *c, int *own, int step, int *all, const int *places)
@@ -87,14 +97,16 @@ static void buffers_reset(const struct call *c, int *own, int step, int *all, co
     int rooted = check_rank == c->root;
     block_write(c, own, step, check_rank, !c->scatters);
     for (int rank = 0; rooted && rank < check_size; rank++)
-        block_write(c, all + 2 * places[rank], 2, rank, c->scatters || (c->in_place && rank == c->root));
+        block_write(c, all + 2 * places[rank], 2, rank,
+                    c->scatters || (c->in_place && rank == c->root));
 }
 
 static void call_make(const struct call *c, unsigned *state)
 {
     int places[512], total = places_make(c, places), rooted = check_rank == c->root;
     int step = 1 + (int)draw(state, 2), count = c->lengths[check_rank];
-    int *own = malloc(sizeof(int) * 2 * ((size_t)count + 1)), *all = malloc(sizeof(int) * 2 * (size_t)(rooted ? total : 1));
+    int *own = malloc(sizeof(int) * 2 * ((size_t)count + 1));
+    int *all = malloc(sizeof(int) * 2 * (size_t)(rooted ? total : 1));
     MPI_Request request = MPI_REQUEST_NULL;
     for (int i = 0; i < 2 * (count + 1); i++)
         own[i] = GAP;
@@ -122,7 +134,8 @@ int main(int argc, char **argv)
 {
     static struct call c;
     start(&argc, &argv);
-    unsigned state = argc > 1 ? (unsigned)atoi(argv[1]) : 1, own = state + 77u * (unsigned)check_rank;
+    unsigned state = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+    unsigned own = state + 77u * (unsigned)check_rank;
     int calls = argc > 2 ? atoi(argv[2]) : 300;
     REQUIRE(check_size <= 512, "there is no room for %d ranks", check_size);
     CALL(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spaced));
