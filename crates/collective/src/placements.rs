@@ -54,7 +54,8 @@ pub struct Placements {
     is_settled: bool,
     /// Long blocking calls so far, which all members count alike.
     long_calls: u64,
-    /// The greatest rate at which one of them has moved its bytes since the last comparison.
+    /// The greatest rate at which one of them has moved its bytes, of those of the last half before
+    /// the next comparison. What came earlier may be older than a change of a link.
     observed: u64,
 }
 
@@ -86,13 +87,13 @@ impl Placements {
             return LinkCheck::Nothing;
         }
         self.long_calls += 1;
-        let is_turn = self.long_calls.is_power_of_two()
-            && self.long_calls >= FIRST_COMPARISON
-            && (self.long_calls / FIRST_COMPARISON).ilog2().is_multiple_of(2);
-        match is_turn {
-            true => LinkCheck::Compare(std::mem::take(&mut self.observed)),
-            false => LinkCheck::Observe,
+        if !self.long_calls.is_power_of_two() {
+            return LinkCheck::Observe;
         }
+        let observed = std::mem::take(&mut self.observed);
+        let is_turn = self.long_calls >= FIRST_COMPARISON
+            && (self.long_calls / FIRST_COMPARISON).ilog2().is_multiple_of(2);
+        if is_turn { LinkCheck::Compare(observed) } else { LinkCheck::Observe }
     }
 
     /// Notes that a long blocking call has moved `bytes` bytes.
@@ -166,6 +167,21 @@ mod tests {
             placements.note(1, Duration::from_millis(100));
         }
         assert_eq!(compared, [(64, 63_000), (256, 255_000), (1024, 1_023_000), (4096, 4_095_000)]);
+    }
+
+    #[test]
+    fn calls_before_the_last_half_do_not_hide_that_a_link_has_become_slow() {
+        let mut placements = Placements::default();
+        placements.inherit(placement(1), Arc::new([1, 100]));
+        let observed: Vec<u64> = (1..=256)
+            .filter_map(|call| {
+                let check = placements.next_check();
+                let is_early = call < 32 || (64..128).contains(&call);
+                placements.note(if is_early { 1000 } else { 10 }, Duration::from_secs(1));
+                if let LinkCheck::Compare(observed) = check { Some(observed) } else { None }
+            })
+            .collect();
+        assert_eq!(observed, [10, 10]);
     }
 
     #[test]
