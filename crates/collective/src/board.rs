@@ -33,6 +33,7 @@ pub use towpath_engine::board::NumberedCall;
 #[path = "board/calls"]
 mod blocking {
     mod call;
+    mod direct;
     mod movement;
     mod reductions;
 
@@ -64,6 +65,7 @@ mod blocking {
 #[expect(clippy::duplicate_mod, reason = "one source of blocking and nonblocking calls")]
 mod suspending {
     mod call;
+    mod direct;
     mod movement;
     mod reductions;
 

@@ -18,7 +18,7 @@ use towpath_collective::{Blocks, Buffer, CallSignature, Element, Operation, Sele
 use towpath_datatype::device::simulated::SimulatedDevice;
 use towpath_datatype::{Basic, Datatype, Form};
 use towpath_machine::memory;
-use towpath_shm::Segment;
+use towpath_shm::{Heap, Segment};
 use towpath_wires::Wires;
 
 const RANKS: usize = 4;
@@ -319,4 +319,148 @@ fn a_call_without_data_waits_for_nobody() {
         let outcome = unsafe { board.execute(&Operation::Bcast { root, data }, 0, &mut Impatient) };
         assert_eq!(outcome, BoardOutcome::Complete);
     }
+}
+
+/// Gathers to rank 1, which has a buffer in a heap that all ranks have mapped.
+struct GatherToHeap {
+    wires: Vec<Wires>,
+    place: usize,
+    /// Blocks of so many values, of each rank and in the buffer.
+    counts: [usize; 2],
+    into: *mut u8,
+    mine: Vec<Values>,
+}
+
+impl GatherToHeap {
+    const ROOT: usize = 1;
+    /// Values behind the buffer, which nobody writes.
+    const BEHIND: usize = 50_000;
+    /// What the buffer holds before.
+    const BEFORE: i32 = -7;
+
+    fn new(counts: [usize; 2]) -> GatherToHeap {
+        let file = memory::create_file("towpath-board").unwrap();
+        let segment = |own| Segment::map(&file, RANKS, own).expect("memory for a segment");
+        let mut wires: Vec<Wires> =
+            (0..RANKS).map(|own| Wires::single_host(segment(own))).collect();
+        let mut heap = Heap::new(wires[Self::ROOT].segment().clone());
+        let values = RANKS * counts[1] + Self::BEHIND;
+        let into = heap.allocate(values * 4, 64).expect("memory in the heap");
+        for index in 0..values {
+            // SAFETY: the heap has lent so many values to this thread alone.
+            unsafe { into.cast::<i32>().add(index).write(Self::BEFORE) };
+        }
+        let place = wires[0].make_board(&Self::team(), None).expect("memory for a board");
+        let block = |own| Values::new(Memory::Dense, block(own, Self::ROOT, counts[0]));
+        GatherToHeap { wires, place, counts, into, mine: (0..RANKS).map(block).collect() }
+    }
+
+    fn team() -> Vec<PeerIndex> {
+        (0..RANKS as u32).map(PeerIndex).collect()
+    }
+
+    fn gather(&mut self, own: usize) -> Operation {
+        let [count, expected] = self.counts;
+        let receive = Blocks::Equal {
+            pointer: self.into,
+            count: expected as i64,
+            element: Memory::Dense.element(),
+        };
+        Operation::Gather(Gather {
+            root: Self::ROOT,
+            send: Some(self.mine[own].buffer(count)),
+            receive: (own == Self::ROOT).then_some(receive),
+        })
+    }
+
+    fn start(&mut self, own: usize, operation: Operation) -> PendingCall {
+        let (team, selection) = (Self::team(), Selection::default());
+        let board = self.wires[own].join_board(self.place, &team, own);
+        let board = TeamBoard::new(board, team.into(), &selection, Subscription::Over);
+        assert!(own != 0 || board.provide_areas());
+        let call = NumberedCall { mark: CallSignature::of(&operation).mark(), number: 0 };
+        let mut pending = PendingCall::default();
+        // SAFETY: the buffers live until the calls are complete, and nothing else accesses them.
+        unsafe { pending.start(operation, call, Box::new(board)) };
+        pending
+    }
+
+    /// Starts the gather at a rank, and tells whether it is complete at once.
+    fn start_gather(&mut self, own: usize) -> (PendingCall, bool) {
+        let operation = self.gather(own);
+        let mut call = self.start(own, operation);
+        let is_complete = matches!(call.poll(&mut Impatient), CallState::Complete(_));
+        (call, is_complete)
+    }
+
+    /// Values in the buffer from one on.
+    fn values(&self, first: usize, number: usize) -> impl Iterator<Item = i32> {
+        let into = self.into.cast::<i32>();
+        // SAFETY: the heap has lent so many values, and all that write to them are in this thread.
+        (first..first + number).map(move |index| unsafe { into.add(index).read() })
+    }
+
+    fn has_block_of(&self, rank: usize) -> bool {
+        let count = self.counts[1];
+        self.values(rank * count, count).eq(block(rank, Self::ROOT, count))
+    }
+
+    /// True if nobody has written to the place of a rank's block.
+    fn is_untouched(&self, rank: usize) -> bool {
+        let count = self.counts[1];
+        self.values(rank * count, count).all(|value| value == Self::BEFORE)
+    }
+}
+
+/// Members that come after the root write into its buffer, which the root does not touch then;
+/// those that come earlier post.
+#[test]
+fn members_write_into_the_buffer_that_the_root_exposes() {
+    let mut gather = GatherToHeap::new([100_000; 2]);
+    let (mut first, is_complete) = gather.start_gather(0);
+    assert!(!is_complete, "the block is longer than the area");
+    let (mut root, is_complete) = gather.start_gather(1);
+    assert!(!is_complete);
+    for late in [2, 3] {
+        assert!(gather.start_gather(late).1, "rank {late}");
+        assert!(gather.has_block_of(late), "rank {late}");
+    }
+    assert!(!gather.has_block_of(0));
+    for _ in 0..2 {
+        for call in [&mut root, &mut first] {
+            if let CallState::Complete(call) = call.poll(&mut Impatient) {
+                assert_eq!(call.outcome, BoardOutcome::Complete);
+            }
+        }
+    }
+    assert!((0..RANKS).all(|rank| gather.has_block_of(rank)));
+}
+
+/// The place of a block follows from the length that the root expects, so only blocks of this
+/// length are written there.
+#[test]
+fn blocks_of_another_length_are_not_written_into_the_buffer_of_the_root() {
+    for counts in [[20_000, 10_000], [10_000, 20_000], [0, 20_000]] {
+        let mut gather = GatherToHeap::new(counts);
+        let _calls = [1, 0, 2, 3].map(|rank| gather.start_gather(rank).0);
+        let behind = gather.values(RANKS * counts[1], GatherToHeap::BEHIND);
+        assert!(behind.eq(std::iter::repeat_n(GatherToHeap::BEFORE, GatherToHeap::BEHIND)));
+        for rank in [0, 2, 3] {
+            assert!(gather.is_untouched(rank), "{counts:?}: rank {rank}");
+        }
+    }
+}
+
+#[test]
+fn nobody_writes_into_the_buffer_of_a_root_whose_call_has_ended() {
+    let mut gather = GatherToHeap::new([100_000; 2]);
+    let mut root = gather.start_gather(1).0;
+    let _other = gather.start(0, Operation::Barrier).poll(&mut Impatient);
+    root.look_for_mismatch();
+    let CallState::Complete(root) = root.poll(&mut Impatient) else {
+        panic!("rank 0 is in a barrier")
+    };
+    assert_eq!(root.outcome, BoardOutcome::OutOfStep);
+    let _late = gather.start_gather(2);
+    assert!(gather.is_untouched(2));
 }

@@ -12,6 +12,7 @@
 //! line contains.
 
 mod calls;
+mod exposed;
 mod maker;
 mod room;
 mod rounds;
@@ -192,6 +193,8 @@ pub struct Board {
     calls: u64,
     /// How this member writes into its area.
     stores: Stores,
+    /// How it writes to memory that others expose, once it has.
+    heap_stores: Option<Stores>,
     /// Where to record that this member left; `None` if another member made the board.
     left: Option<Left>,
     /// The member that is in another call, once one has been found.
@@ -261,6 +264,7 @@ impl Board {
             members,
             calls: 0,
             stores: Stores::new(Room::READERS, shape.area),
+            heap_stores: None,
             left,
             other_call: None,
         }
@@ -419,6 +423,44 @@ impl Board {
             u64::from(stamp) << (2 * LENGTH_BITS) | offset << LENGTH_BITS | length as u64;
         self.descriptions.store_release(line, description);
         self.rounds.post(&BoardMembers { segment: &self.segment, ranks: &self.members });
+    }
+
+    /// Offset in the ranks' heaps of `length` bytes; `None` unless all of them are there.
+    pub fn offset_in_heaps(&self, pointer: *const u8, length: usize) -> Option<usize> {
+        self.segment.in_heaps(pointer, length)
+    }
+
+    /// Lets `fill` write `length` bytes at an offset in the ranks' heaps, which a member exposes in
+    /// this round. False if that is impossible: these heaps are not mapped here, or the member has
+    /// withdrawn the memory.
+    ///
+    /// # Safety
+    /// A member must have posted in this round that this member may write to these bytes, and
+    /// neither access them nor let others do so until this member has posted, unless it withdraws
+    /// them ([`Board::withdraw`]).
+    pub unsafe fn write_to_exposed(
+        &mut self,
+        offset: usize,
+        length: usize,
+        fill: impl FnOnce(Room<'_>),
+    ) -> bool {
+        let at = self.segment.heap_address(offset);
+        let Some(at) = at.filter(|&at| self.segment.in_heaps(at, length).is_some()) else {
+            return false;
+        };
+        let is_allowed = self.rounds.begin_write();
+        if is_allowed {
+            let stores = self.heap_stores.get_or_insert_with(|| Stores::new(Room::READERS, length));
+            fill(Room { stores, at, length });
+            self.rounds.end_write();
+        }
+        is_allowed
+    }
+
+    /// Withdraws the memory that this member exposes in this round. True if no member writes to it
+    /// any more; false as long as one does. This member must not finish the round.
+    pub fn withdraw(&self) -> bool {
+        self.rounds.withdraw()
     }
 
     fn area(&self, member: usize) -> *mut u8 {

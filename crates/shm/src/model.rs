@@ -378,6 +378,38 @@ fn one_member_of_a_board_does_the_common_work() {
     lost.assert("the second member claims");
 }
 
+/// The root of a gather exposes memory, and withdraws it when its call fails.
+#[test]
+fn nobody_writes_to_memory_that_is_withdrawn() {
+    let (wrote, refused) = (Reached::default(), Reached::default());
+    let (used, withdrawn) = (wrote.clone(), refused.clone());
+    model(move || {
+        let ([root, writer], memory) = (board(), Payload::new(1));
+        let (into, used, withdrawn) = (memory.clone(), used.clone(), withdrawn.clone());
+        root.commit();
+        let writing = thread::spawn(move || {
+            if writer.is_written(0) {
+                if writer.begin_write() {
+                    into.write(0, 7);
+                    writer.end_write();
+                    used.mark();
+                } else {
+                    withdrawn.mark();
+                }
+            }
+        });
+        while !root.withdraw() {
+            thread::yield_now();
+        }
+        // The owner uses its memory again.
+        memory.write(0, 8);
+        writing.join().unwrap();
+        assert_eq!(memory.read(0), 8);
+    });
+    wrote.assert("a member that writes");
+    refused.assert("a member that comes too late");
+}
+
 /// Both sides copy a message of two units, twice over the same words. Both read all of it once it
 /// is complete.
 #[test]

@@ -270,7 +270,8 @@ impl PendingCall {
     /// happens before the first poll.
     ///
     /// # Safety
-    /// The contract of [`TeamBoard::execute`] applies until the call is complete or dropped.
+    /// The contract of [`TeamBoard::execute`] applies until the call is complete, or for ever if it
+    /// is dropped before: others may still write to the buffer of a root.
     ///
     /// # Panics
     /// If another call is under way, or, when it is polled, if the call cannot use a board.

@@ -4,7 +4,7 @@ use towpath_base::transfer::Source;
 
 use crate::stores::Stores;
 
-/// The memory of one message, lent until it is posted.
+/// The memory of one message, lent until it is posted, or memory that another member exposes.
 #[derive(Debug)]
 pub struct Room<'a> {
     pub(super) stores: &'a mut Stores,

@@ -34,7 +34,8 @@ impl Want {
 pub(crate) struct RoundMemory<W> {
     /// Number of rounds that each member has finished.
     pub done: W,
-    /// Round and member of the claim, by round.
+    /// By round: the round, and the member that has claimed its work or who writes to the memory
+    /// that is exposed in it (`exposed`).
     pub claims: W,
     /// What each member waits for, or waited for last.
     pub wants: W,
@@ -89,7 +90,7 @@ impl<W: LongWords> Rounds<W> {
         }
     }
 
-    fn slot(&self) -> usize {
+    pub(super) fn slot(&self) -> usize {
         self.slot_of(self.round)
     }
 

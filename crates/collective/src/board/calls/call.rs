@@ -109,7 +109,7 @@ pub(super) struct BoardCall<'a> {
     pub(super) subscription: Subscription,
     /// Stamp on all lines of this call: its number.
     call: u16,
-    waiter: &'a mut Waiter<'a>,
+    pub(super) waiter: &'a mut Waiter<'a>,
     /// Another rank sent more than this one expected.
     pub(super) truncated: bool,
     /// See [`TeamBoard::messages_apart`].
@@ -130,6 +130,24 @@ impl BoardCall<'_> {
         let mark = if call.mark == 0 { own } else { call.mark };
         self.board.begin(NumberedCall { mark, ..call });
         self
+    }
+}
+
+impl BoardCall<'_> {
+    /// Posts `length` bytes, which `fill` writes, if there is room for them now.
+    pub(super) fn try_post(&mut self, length: usize, fill: impl FnOnce(Room<'_>)) -> bool {
+        let is_free = self.board.has_room(length).is_ok();
+        if is_free {
+            // SAFETY: there is room for `length` bytes, and an operation posts at most once in each
+            // of its rounds.
+            unsafe { self.board.post(self.call, length, fill) };
+        }
+        is_free
+    }
+
+    /// True for a message of this call, and not of another one in its place.
+    pub(super) fn is_of_this_call(&self, posted: Posted) -> bool {
+        posted.stamp == self.call
     }
 }
 

@@ -4,12 +4,12 @@
 //! ([`Records`]).
 
 use towpath_engine::board::Posted;
-use towpath_schedule::Buffer;
 use towpath_schedule::allgather::Allgather;
 use towpath_schedule::alltoall::Alltoall;
 use towpath_schedule::buffers::Piece;
 use towpath_schedule::gather::Gather;
 use towpath_schedule::scatter::Scatter;
+use towpath_schedule::{Blocks, Buffer};
 
 use super::super::records::Records;
 use super::both_forms;
@@ -86,28 +86,60 @@ impl BoardCall<'_> {
         Ok(())
     }
 
+    /// Long blocks go straight into the root's buffer, where that is possible (`direct`).
+    ///
     /// # Safety
     /// The contract of `TeamBoard::execute` applies.
     pub(super) async unsafe fn gather(&mut self, arguments: &Gather) -> Result<(), Stopped> {
+        match (&arguments.send, &arguments.receive) {
+            (_, Some(receive)) if self.board.own() == arguments.root => {
+                // SAFETY: the contract of `TeamBoard::execute` applies (this function's contract).
+                unsafe { self.gather_at_root(arguments, receive).await }
+            }
+            (Some(send), _) if self.board.own() != arguments.root => {
+                // SAFETY: the buffer is valid and unchanged until the call returns (contract of
+                // `execute`).
+                unsafe { self.contribute(arguments.root, send).await }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The part of a member that is not the root.
+    ///
+    /// # Safety
+    /// The buffer must be valid and unchanged until this returns.
+    async unsafe fn contribute(&mut self, root: usize, send: &Buffer) -> Result<(), Stopped> {
+        let (_, lengths) = rounds(send.bytes(), self.chunk());
+        // SAFETY: the buffer is valid and unchanged meanwhile (this function's contract).
+        let mut source = unsafe { memory::source(&send.piece()) };
+        // SAFETY: the memory behind `source` is valid until this returns.
+        if unsafe { self.write_to(root, &mut source) } {
+            lengths.for_each(|_| self.board.finish());
+            return Ok(());
+        }
+        for length in lengths {
+            // SAFETY: the memory behind `source` is valid until this returns.
+            self.post(length, |mut room, wait| unsafe { room.fill(&mut source, 0, length, wait) })
+                .await?;
+            self.board.finish();
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// The contract of `TeamBoard::execute` applies.
+    async unsafe fn gather_at_root(
+        &mut self,
+        arguments: &Gather,
+        receive: &Blocks,
+    ) -> Result<(), Stopped> {
         let bytes = arguments.bytes();
         let (number, lengths) = rounds(bytes, self.chunk());
         let (own, size) = (self.board.own(), self.board.size());
-        if own != arguments.root {
-            let Some(send) = &arguments.send else { return Ok(()) };
-            // SAFETY: the buffer is valid and unchanged until the call returns (contract
-            // of `execute`).
-            let mut source = unsafe { memory::source(&send.piece()) };
-            for length in lengths {
-                // SAFETY: the memory behind `source` is valid until the call returns.
-                self.post(length, |mut room, wait| unsafe {
-                    room.fill(&mut source, 0, length, wait)
-                })
-                .await?;
-                self.board.finish();
-            }
-            return Ok(());
-        }
-        let Some(receive) = &arguments.receive else { return Ok(()) };
+        let exposed = self.expose(receive, bytes);
+        // The members that have written their block into the buffer.
+        let mut written = vec![false; if exposed.is_some() { size } else { 0 }];
         // Done first, because the other ranks may still be writing.
         if let Some(send) = &arguments.send {
             // SAFETY: the buffers are valid until the call returns and do not overlap (contract
@@ -115,14 +147,25 @@ impl BoardCall<'_> {
             unsafe { self.copy(&send.piece(), &receive.piece(own)) };
         }
         // SAFETY: the buffer is valid until the call returns, and only this call accesses it
-        // (contract of `execute`).
+        // (contract of `execute`), but for the blocks that their owners write instead of posting.
         let target = |member| unsafe { memory::target(&receive.piece(member)) };
         let mut targets = Cursors::new(number, size, target);
-        for _ in lengths {
+        for (round, _) in lengths.enumerate() {
             for member in others(self.board) {
-                let posted = self.expect(member).await?;
-                // SAFETY: the memory behind `target` is valid until the call returns.
-                targets.with(member, target, |target| unsafe { self.drain(target, posted) });
+                if written.get(member) == Some(&true) {
+                    continue;
+                }
+                let posted = self.expect(member).await.inspect_err(|_| {
+                    if exposed.is_some() {
+                        self.withdraw();
+                    }
+                })?;
+                if round == 0 && exposed.is_some_and(|buffer| buffer.is_in(posted)) {
+                    written[member] = true;
+                } else {
+                    // SAFETY: the memory behind `target` is valid until the call returns.
+                    targets.with(member, target, |target| unsafe { self.drain(target, posted) });
+                }
             }
             self.board.finish();
         }
