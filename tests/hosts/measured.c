@@ -4,13 +4,15 @@
  *
  *     measured TOWPATH COMMUNICATORS ROOT LATE [CHANGER COMMAND]
  *
- * broadcasts 1 MiB from the rank ROOT on so many duplicates of MPI_COMM_WORLD, of which each
- * measures the links for itself, since all are made before. The rank LATE (-1: none) comes two
- * seconds later. Each time the root asks `towpath info --topology` about itself. Then the rank
- * CHANGER runs a command that changes the network, after which so many broadcasts follow that the
- * members compare what they assume with what they observe. Then a child of the last communicator,
- * which measures nothing, broadcasts again, by blocking and by nonblocking calls, and rank 0 tells
- * how many times their payload each rank's host has sent meanwhile. Each rank says "ok".
+ * broadcasts 1 MiB from the rank ROOT on so many duplicates of MPI_COMM_WORLD, which are all made
+ * before the first of them measures the links. On the others rank 0 tells how many times their
+ * payload each rank's host sends, with what a measurement would send. The rank LATE (-1: none)
+ * comes two seconds later. Each time the root asks `towpath info --topology` about itself. Then the
+ * rank CHANGER runs a command that changes the network, after which so many broadcasts follow that
+ * the members compare what they assume with what they observe. Then a child of the last
+ * communicator, which measures nothing, broadcasts again, by blocking and by nonblocking calls, and
+ * rank 0 tells how many times their payload each rank's host has sent meanwhile. Each rank says
+ * "ok".
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -85,7 +87,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < count; i++) {
         if (rank == late)
             sleep(2);
-        broadcast(comms[i], root, i + 1, 1);
+        if (i == 0)
+            broadcast(comms[i], root, i + 1, 1);
+        else
+            show_copies(comms[i], root, 1);
         if (rank == root)
             show_links(argv[1]);
         MPI_Barrier(comms[i]);

@@ -41,6 +41,8 @@ pub struct Jobs {
     resources: JobResources,
     /// Held open for `towpath info --topology`.
     shown: Arc<Mutex<Option<OwnedFd>>>,
+    /// By host: the rate of its link that was measured last; 0 if none was.
+    measured: Arc<Mutex<Vec<u64>>>,
 }
 
 impl Jobs {
@@ -59,6 +61,7 @@ impl Jobs {
             names: Vec::new(),
             resources: JobResources::default(),
             shown: Arc::default(),
+            measured: Arc::default(),
         }
     }
 
@@ -139,6 +142,23 @@ impl Jobs {
         if let Some(file) = job.and_then(|job| job.with_measured(rates).show()) {
             *shown = Some(file);
         }
+    }
+
+    /// Remembers what was measured: the rates of the links of these hosts, in bytes per second.
+    pub fn remember_rates(&self, hosts: &[u32], rates: &[u64]) {
+        let mut measured = self.measured.lock().unwrap();
+        for (&host, &rate) in hosts.iter().zip(rates) {
+            let needed = measured.len().max(host as usize + 1);
+            measured.resize(needed, 0);
+            measured[host as usize] = rate;
+        }
+    }
+
+    /// The rates that this process remembers of these hosts; `None` if one is missing.
+    pub fn remembered_rates(&self, hosts: &[u32]) -> Option<Vec<u64>> {
+        let measured = self.measured.lock().unwrap();
+        let rate = |&host: &u32| measured.get(host as usize).copied().filter(|&rate| rate > 0);
+        hosts.iter().map(rate).collect()
     }
 
     /// Learns the resources of all hosts in order, each with the number of its ranks, and shows

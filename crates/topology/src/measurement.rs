@@ -9,6 +9,7 @@
 //! does not make a host look slow. Hosts that do look slow are measured again, and the best counts:
 //! a process that waits for a core can make a link look slower, but never faster.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use crate::tournament::rounds;
@@ -95,6 +96,32 @@ pub fn measure<L: Leaders>(
         }
     }
     Ok(best)
+}
+
+/// Returns the rates that this leader knows from before, if all leaders know the same; else
+/// measures them like [`measure`].
+///
+/// # Errors
+/// If messages fail.
+pub fn known_or_measured<L: Leaders>(
+    leaders: &mut L,
+    own: usize,
+    known: Option<Vec<u64>>,
+    hosts: usize,
+    cores: Cores,
+) -> Result<Vec<u64>, L::Error> {
+    let digests = leaders.gather(known.as_deref().map_or(0, digest))?;
+    match known {
+        Some(rates) if digests.iter().all(|&theirs| theirs == digests[own]) => Ok(rates),
+        _ => measure(leaders, own, hosts, cores),
+    }
+}
+
+/// A word that differs if the rates do; never 0.
+fn digest(rates: &[u64]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    rates.hash(&mut hasher);
+    hasher.finish().max(1)
 }
 
 /// Measures pairs of hosts at the same time, and keeps the best rate of each host.
@@ -230,6 +257,15 @@ mod tests {
 
     /// What the leaders measure, and the longest time that one has exchanged messages.
     fn measured(rates: &[u64], delay: fn(usize, usize) -> Duration) -> (Vec<u64>, Duration) {
+        found(rates, delay, |_| None)
+    }
+
+    /// The same where each leader may know something, by host.
+    fn found(
+        rates: &[u64],
+        delay: fn(usize, usize) -> Duration,
+        known: impl Fn(usize) -> Option<Vec<u64>> + Sync,
+    ) -> (Vec<u64>, Duration) {
         let hosts = rates.len();
         let network = FakeNetwork {
             rates: rates.to_vec(),
@@ -241,7 +277,7 @@ mod tests {
         let lead = |own| {
             let mut leader =
                 FakeLeader { network: &network, own, exchanges: 0, spent: Duration::ZERO };
-            let Ok(rates) = measure(&mut leader, own, hosts, Cores::Own);
+            let Ok(rates) = known_or_measured(&mut leader, own, known(own), hosts, Cores::Own);
             (rates, leader.spent)
         };
         let results: Vec<_> = thread::scope(|scope| {
@@ -288,6 +324,21 @@ mod tests {
         assert!(time(MEGABYTE) < Duration::from_millis(100));
         let one_of = |rate| measured(&[125 * MEGABYTE, 125 * MEGABYTE, rate], at_once).1;
         assert!(one_of(MEGABYTE) < Duration::from_millis(200));
+    }
+
+    #[test]
+    fn what_all_leaders_know_is_not_measured_again() {
+        let (links, before) = ([1250 * MEGABYTE; 4], vec![90, 12, 90, 90]);
+        let known = found(&links, at_once, |_| Some(before.clone()));
+        assert_eq!(known, (before.clone(), Duration::ZERO));
+        let one_knows_nothing = |own| (own != 2).then(|| before.clone());
+        let one_knows_another = |own| Some(vec![90, 12, 90, if own == 2 { 80 } else { 90 }]);
+        for rates in [
+            found(&links, at_once, one_knows_nothing).0,
+            found(&links, at_once, one_knows_another).0,
+        ] {
+            assert!(rates.iter().all(|&rate| rate > 100 * MEGABYTE), "{rates:?}");
+        }
     }
 
     #[test]

@@ -41,8 +41,8 @@ pub(super) fn attend(comm: &Comm, operation: &Operation) -> Result<Option<(i64, 
     let check = comm.placements().next_check();
     match check {
         LinkCheck::Nothing => return Ok(None),
-        LinkCheck::Measure => measure(comm)?,
-        LinkCheck::Compare(observed) if is_doubtful(comm, observed)? => measure(comm)?,
+        LinkCheck::Measure => measure(comm, true)?,
+        LinkCheck::Compare(observed) if is_doubtful(comm, observed)? => measure(comm, false)?,
         _ => {}
     }
     Ok(Some((bytes, Instant::now())))
@@ -66,8 +66,9 @@ fn cores(team: &Team) -> Cores {
     if team.placement.ranks_per_core() > 1 { Cores::Shared } else { Cores::Own }
 }
 
+/// Measures the links, unless the leaders may use what another communicator has measured.
 #[cold]
-fn measure(comm: &Comm) -> Result<()> {
+fn measure(comm: &Comm, may_know: bool) -> Result<()> {
     let (peers, placement) = (&comm.group.peers, comm.group.placement());
     let hosts = placement.hosts();
     let leaders: Vec<usize> = placement.leaders().collect();
@@ -86,11 +87,13 @@ fn measure(comm: &Comm) -> Result<()> {
     // All ranks of this host are here then, and leave the cores to those that measure. A rank that
     // makes another call gets a message by which it finds that out.
     gather_in_call(&team.on_my_host(), sequence, CallSignature::ABOUT_LINKS, &[0])?;
+    let hosts_of_job: Vec<u32> = leaders.iter().map(|&rank| process::host_of(peers[rank])).collect();
     let mut own_rate = 0;
     if let Some(team) = team.leaders() {
         let host = team.rank;
         let mut leaders = HostLeaders { team, sequence, memory: vec![0; 2 * measurement::LONGEST] };
-        own_rate = measurement::measure(&mut leaders, host, hosts, cores)?[host];
+        let known = if may_know { jobs.remembered_rates(&hosts_of_job) } else { None };
+        own_rate = measurement::known_or_measured(&mut leaders, host, known, hosts, cores)?[host];
     }
     let [begun, kept] = [CallForm::Nonblocking, CallForm::Persistent].map(|form| comm.calls_by_messages(form));
     let own = [own_rate, begun, kept];
@@ -99,13 +102,13 @@ fn measure(comm: &Comm) -> Result<()> {
     let most = |word: usize| all.iter().skip(word).step_by(own.len()).max().copied().unwrap_or(0);
     let begun = [comm.calls_by_messages(CallForm::Blocking), most(1), most(2)];
     let measured: Vec<u64> = leaders.iter().map(|rank| all[rank * own.len()]).collect();
+    jobs.remember_rates(&hosts_of_job, &measured);
     let rates = measurement::corrected(&measured, &assumed, cores);
-    let hosts: Vec<u32> = leaders.iter().map(|&rank| process::host_of(peers[rank])).collect();
-    let mut of_job = vec![0; hosts.iter().max().map_or(0, |&last| last as usize + 1)];
-    hosts.iter().zip(&rates).for_each(|(&host, rate)| of_job[host as usize] = rate.value);
+    let mut of_job = vec![0; hosts_of_job.iter().max().map_or(0, |&last| last as usize + 1)];
+    hosts_of_job.iter().zip(&rates).for_each(|(&host, rate)| of_job[host as usize] = rate.value);
     if comm.adopt(of_job.into(), begun) {
         let value = |rate: Figure<u64>| (rate.origin == FigureOrigin::Measured).then_some(rate.value);
-        jobs.show_measured(hosts.into_iter().zip(rates.into_iter().map(value)));
+        jobs.show_measured(hosts_of_job.into_iter().zip(rates.into_iter().map(value)));
     }
     Ok(())
 }
