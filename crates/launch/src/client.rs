@@ -167,7 +167,7 @@ pub trait Launcher: Send {
 
     /// Asks the launcher to end the whole job with this exit code. The user sees `sentence` exactly
     /// once: the launcher prints it if it can, otherwise this process writes it to stderr. The
-    /// caller then exits with the same code.
+    /// caller then awaits the end ([`Launcher::await_end`]) and exits with the same code.
     ///
     /// # Errors
     /// If the launcher is gone.

@@ -174,14 +174,16 @@ impl Launcher for OwnLauncher {
     }
 
     fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error> {
-        self.connection.abort(code, Some(sentence))?;
+        self.connection.abort(code, Some(sentence))
+    }
+
+    fn await_end(&self) {
+        // The connections to ranks on other hosts must stay open until `mpiexec` ends this process:
+        // those ranks report a closed connection as an error, and that report may reach `mpiexec`
+        // before the reason.
         if self.job.hosts() > 1 {
-            // `mpiexec` ends this process soon. Keep its connections open until then: ranks on
-            // other hosts report a closed connection as an error, and that report may reach
-            // `mpiexec` before this one.
             std::thread::sleep(LONGEST_END);
         }
-        Ok(())
     }
 
     fn finalize(&mut self) -> Result<(), Error> {
