@@ -39,12 +39,13 @@ OFF = {"TOWPATH_MEASURE_LINKS": "0"}
 
 @dataclass
 class Row:
-    """A job: its hosts, ranks on each, communicators, the root and a late rank; whether the slow
-    host is to be found (None: there is none); and what is done to its network before the job and
-    meanwhile.
+    """Jobs, one after another: their hosts, ranks on each, communicators, the root and a late
+    rank; whether the slow host is to be found (None: there is none); and what is done to its
+    network before a job and meanwhile.
     """
 
     network: str
+    jobs: int = 1
     ranks: int = 1
     communicators: int = 1
     root: int = 1
@@ -67,13 +68,13 @@ ROWS = {
         settings={"TOWPATH_COLLECTIVE": "bcast:binomial", **OFF}),
     "a link becomes slow": Row("--hosts 4", root=HOST, change=SLOW_DOWN),
     "a link becomes fast": Row("--hosts 4", is_found=False, before=SLOW_DOWN, change=SPEED_UP),
-    "equal hosts": Row("--hosts 4", ranks=2, communicators=20, is_found=None),
-    "many ranks on equal hosts": Row("--hosts 8", ranks=8, communicators=5, is_found=None),
+    "equal hosts": Row("--hosts 4", jobs=20, ranks=2, is_found=None),
+    "many ranks on equal hosts": Row("--hosts 8", jobs=5, ranks=8, is_found=None),
 }
 
 
 def ran(options):
-    """On the first host: runs the job, and prints what became of it as JSON."""
+    """On the first host: runs the jobs, and prints what became of them as JSON."""
     row = ROWS[options.row]
     hosts = os.environ["HOSTS_NAMES"].split(",")
     if row.before:
@@ -85,21 +86,22 @@ def ran(options):
                options.prefix / "bin/towpath", row.communicators, row.root, row.late]
     if row.change:
         command += [row.ranks * HOST, row.change]
-    job = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                         timeout=ways.LIMIT)
-    outcome = {"status": job.returncode, "output": job.stdout, "ranks": row.ranks * len(hosts)}
-    print(json.dumps(outcome))
+    jobs = [subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           timeout=ways.LIMIT) for _ in range(row.jobs)]
+    print(json.dumps({"statuses": [job.returncode for job in jobs],
+                      "output": "".join(job.stdout for job in jobs),
+                      "ranks": row.jobs * row.ranks * len(hosts)}))
 
 
 def judge(row, outcome):
     """What is wrong."""
     output = outcome["output"]
-    if outcome["status"] or output.split().count("ok") != outcome["ranks"]:
-        return [f"the job ended with {outcome['status']}"]
+    if any(outcome["statuses"]) or output.split().count("ok") != outcome["ranks"]:
+        return [f"the jobs ended with {outcome['statuses']}"]
     said = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     reports = [report["hosts"] for report in said if "hosts" in report]
-    count = row.communicators + (row.change is not None)
+    count = row.jobs * (row.communicators + (row.change is not None))
     problems = [] if len(reports) == count else [f"{len(reports)} reports"]
     for number, report in enumerate(reports):
         rates = [line["rate"] for line in report.values()]

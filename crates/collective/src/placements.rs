@@ -54,8 +54,8 @@ pub struct Placements {
     is_settled: bool,
     /// Long blocking calls so far, which all members count alike.
     long_calls: u64,
-    /// The greatest rate at which one of them has moved its bytes, of those of the last half before
-    /// the next comparison. What came earlier may be older than a change of a link.
+    /// The greatest rate at which one of them has moved its bytes since their number was last a
+    /// power of two. What came before may be older than a change of a link.
     observed: u64,
 }
 

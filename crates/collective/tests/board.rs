@@ -360,7 +360,7 @@ impl GatherToHeap {
     }
 
     fn gather(&mut self, own: usize) -> Operation {
-        let [count, expected] = self.counts;
+        let (count, expected) = (self.mine[own].bytes.len() / 4, self.counts[1]);
         let receive = Blocks::Equal {
             pointer: self.into,
             count: expected as i64,
@@ -440,15 +440,24 @@ fn members_write_into_the_buffer_that_the_root_exposes() {
 /// length are written there.
 #[test]
 fn blocks_of_another_length_are_not_written_into_the_buffer_of_the_root() {
-    for counts in [[20_000, 10_000], [10_000, 20_000], [0, 20_000]] {
-        let mut gather = GatherToHeap::new(counts);
+    for (count, expected) in [(20_000, 10_000), (10_000, 20_000), (0, 20_000)] {
+        let mut gather = GatherToHeap::new([count, expected]);
+        gather.mine[1] = Values::new(Memory::Dense, block(1, 1, expected));
+        gather.mine[3] = Values::new(Memory::Dense, block(3, 1, expected));
         let _calls = [1, 0, 2, 3].map(|rank| gather.start_gather(rank).0);
-        let behind = gather.values(RANKS * counts[1], GatherToHeap::BEHIND);
+        assert!(gather.has_block_of(3), "{expected}: the root exposes its buffer");
+        assert!(gather.is_untouched(0) && gather.is_untouched(2), "{count} for {expected}");
+        let behind = gather.values(RANKS * expected, GatherToHeap::BEHIND);
         assert!(behind.eq(std::iter::repeat_n(GatherToHeap::BEFORE, GatherToHeap::BEHIND)));
-        for rank in [0, 2, 3] {
-            assert!(gather.is_untouched(rank), "{counts:?}: rank {rank}");
-        }
     }
+}
+
+/// A root that sends itself a block of another length than it expects exposes nothing.
+#[test]
+fn a_root_that_contradicts_itself_does_not_expose_its_buffer() {
+    let mut gather = GatherToHeap::new([20_000, 10_000]);
+    let _calls = [1, 0, 2, 3].map(|rank| gather.start_gather(rank).0);
+    assert!([0, 2, 3].into_iter().all(|rank| gather.is_untouched(rank)));
 }
 
 #[test]

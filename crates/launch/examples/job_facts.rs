@@ -48,6 +48,7 @@ fn run(words: &[String]) -> Result<(), Error> {
             let code = words.get(1).and_then(|code| code.parse().ok()).unwrap_or(1);
             page.set_state(RankState::Aborted);
             launcher.abort(code, &format!("Rank {rank} says: it's over."))?;
+            launcher.await_end();
             std::process::exit(code);
         }
         _ => {}

@@ -2,14 +2,16 @@
 //!
 //! A board is used in rounds that all members count alike. In a round a member may post one message
 //! for all others on its line (a short message is in the line itself, a longer one in the member's
-//! area), read the lines of the others, and go on to the next round. Each word has one writer; only
-//! a claim is contended. After Graham and Shipman 2008 ("MPI support for multi-core architectures:
-//! optimized shared memory collectives") and MPICH's release and gather flags, but flat: on an
-//! oversubscribed host every level of a tree costs a context switch.
+//! area), read the lines of the others, and go on to the next round. Each word has one writer, but
+//! for the word of a round, in which a member claims the common work or members count themselves
+//! while they write to memory that one of them exposes ([`exposed`]). After Graham and Shipman 2008
+//! ("MPI support for multi-core architectures: optimized shared memory collectives") and MPICH's
+//! release and gather flags, but flat: on an oversubscribed host every level of a tree costs a
+//! context switch.
 //!
 //! Invariants: a line and its bytes are reused only when all members have finished the round in
 //! which they were written (`done`); a reader never accesses anything outside the board, whatever a
-//! line contains.
+//! line contains, and a member writes to nothing outside the board and the heaps.
 
 mod calls;
 mod exposed;

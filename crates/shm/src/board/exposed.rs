@@ -10,7 +10,8 @@ use super::rounds::Rounds;
 
 /// Bits of the word of a round below the round plus one.
 const ROUND_AT: u32 = 16;
-/// The memory has been withdrawn. The bits below are the number of members that write.
+/// The memory has been withdrawn. The bits below are the number of members that write, of which a
+/// board has fewer than 32768.
 const WITHDRAWN: u64 = 1 << (ROUND_AT - 1);
 
 impl<W: LongWords> Rounds<W> {

@@ -34,8 +34,8 @@ impl Want {
 pub(crate) struct RoundMemory<W> {
     /// Number of rounds that each member has finished.
     pub done: W,
-    /// By round: the round, and the member that has claimed its work or who writes to the memory
-    /// that is exposed in it (`exposed`).
+    /// By round: the round, and either the member that has claimed its common work or the state of
+    /// the memory that is exposed in it (`exposed`). No round has both.
     pub claims: W,
     /// What each member waits for, or waited for last.
     pub wants: W,

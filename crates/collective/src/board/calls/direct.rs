@@ -26,23 +26,23 @@ pub(super) struct RootBuffer {
 
 impl RootBuffer {
     /// Bytes of the message that says it.
-    const MESSAGE: usize = 16;
+    const MESSAGE_BYTES: usize = 16;
 
     fn to_message(self) -> [u64; 2] {
         [self.offset as u64, self.bytes as u64]
     }
 
     /// What a member has posted; `None` if its message is something else.
-    fn of(posted: Posted) -> Option<RootBuffer> {
+    fn said_in(posted: Posted) -> Option<RootBuffer> {
         // SAFETY: a posted message stays readable during its round, and has two words.
-        let words = (posted.length == Self::MESSAGE)
+        let words = (posted.length == Self::MESSAGE_BYTES)
             .then(|| unsafe { posted.pointer.cast::<[u64; 2]>().read_unaligned() });
         words.map(|[offset, bytes]| RootBuffer { offset: offset as usize, bytes: bytes as usize })
     }
 
     /// True if a member has posted this message, so it has written its block.
-    pub(super) fn is_in(self, posted: Posted) -> bool {
-        RootBuffer::of(posted) == Some(self)
+    pub(super) fn is_said_in(self, posted: Posted) -> bool {
+        RootBuffer::said_in(posted) == Some(self)
     }
 }
 
@@ -65,9 +65,9 @@ impl BoardCall<'_> {
     /// Posts the place of the root's buffer; false if there is no room for a message now.
     fn try_post_place(&mut self, buffer: RootBuffer) -> bool {
         let message = buffer.to_message();
-        self.try_post(RootBuffer::MESSAGE, |mut room| {
+        self.try_post(RootBuffer::MESSAGE_BYTES, |mut room| {
             // SAFETY: the words are readable, and not on the board.
-            unsafe { room.copy(message.as_ptr().cast(), 0, RootBuffer::MESSAGE) };
+            unsafe { room.copy(message.as_ptr().cast(), 0, RootBuffer::MESSAGE_BYTES) };
         })
     }
 
@@ -78,11 +78,12 @@ impl BoardCall<'_> {
     /// The memory behind the source must be valid.
     pub(super) unsafe fn write_to(&mut self, root: usize, source: &mut Source) -> bool {
         let length = source.length();
-        if length < LONG || self.board.has_room(RootBuffer::MESSAGE).is_err() {
+        if length < LONG || self.board.has_room(RootBuffer::MESSAGE_BYTES).is_err() {
             return false;
         }
         let posted = self.board.look(root).filter(|posted| self.is_of_this_call(*posted));
-        let Some(buffer) = posted.and_then(RootBuffer::of).filter(|it| it.bytes == length) else {
+        let Some(buffer) = posted.and_then(RootBuffer::said_in).filter(|it| it.bytes == length)
+        else {
             return false;
         };
         let offset = buffer.offset.saturating_add(self.board.own().saturating_mul(length));
@@ -95,10 +96,16 @@ impl BoardCall<'_> {
                 room.fill(source, 0, length, &mut || waiter.progress());
             })
         };
-        is_written && self.try_post_place(buffer)
+        if is_written {
+            let is_posted = self.try_post_place(buffer);
+            debug_assert!(is_posted, "there was room for a message before");
+        }
+        is_written
     }
 
-    /// Root: after this nobody writes to the buffer that it exposes in this round.
+    /// Root: after this nobody writes to the buffer that it exposes in this round. Waits for
+    /// members that do, no longer than it takes to copy a block, without being suspended: they
+    /// would not wake it.
     pub(super) fn withdraw(&mut self) {
         while !self.board.withdraw() {
             self.waiter.progress();

@@ -156,11 +156,12 @@ impl BoardCall<'_> {
                     continue;
                 }
                 let posted = self.expect(member).await.inspect_err(|_| {
-                    if exposed.is_some() {
+                    // After the first round all have posted, so nobody writes any more.
+                    if round == 0 && exposed.is_some() {
                         self.withdraw();
                     }
                 })?;
-                if round == 0 && exposed.is_some_and(|buffer| buffer.is_in(posted)) {
+                if round == 0 && exposed.is_some_and(|buffer| buffer.is_said_in(posted)) {
                     written[member] = true;
                 } else {
                     // SAFETY: the memory behind `target` is valid until the call returns.

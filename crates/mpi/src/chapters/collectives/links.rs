@@ -1,6 +1,6 @@
 //! Measures the links between the hosts of a communicator in its first long blocking collective for
-//! which slow links matter, unless a topology file or hint states their rates
-//! (`towpath_topology::measurement`).
+//! which slow links matter, unless a topology file or hint states their rates, or the leaders know
+//! them from another communicator (`towpath_topology::measurement`).
 //!
 //! After ever more such calls, the members compare what these have achieved with the rates, and
 //! measure again if that does not fit.
@@ -41,8 +41,8 @@ pub(super) fn attend(comm: &Comm, operation: &Operation) -> Result<Option<(i64, 
     let check = comm.placements().next_check();
     match check {
         LinkCheck::Nothing => return Ok(None),
-        LinkCheck::Measure => measure(comm, true)?,
-        LinkCheck::Compare(observed) if is_doubtful(comm, observed)? => measure(comm, false)?,
+        LinkCheck::Measure => measure(comm, check)?,
+        LinkCheck::Compare(observed) if is_doubtful(comm, observed)? => measure(comm, check)?,
         _ => {}
     }
     Ok(Some((bytes, Instant::now())))
@@ -66,9 +66,9 @@ fn cores(team: &Team) -> Cores {
     if team.placement.ranks_per_core() > 1 { Cores::Shared } else { Cores::Own }
 }
 
-/// Measures the links, unless the leaders may use what another communicator has measured.
+/// Measures the links. The first time, the leaders may use what another communicator has measured.
 #[cold]
-fn measure(comm: &Comm, may_know: bool) -> Result<()> {
+fn measure(comm: &Comm, check: LinkCheck) -> Result<()> {
     let (peers, placement) = (&comm.group.peers, comm.group.placement());
     let hosts = placement.hosts();
     let leaders: Vec<usize> = placement.leaders().collect();
@@ -92,7 +92,7 @@ fn measure(comm: &Comm, may_know: bool) -> Result<()> {
     if let Some(team) = team.leaders() {
         let host = team.rank;
         let mut leaders = HostLeaders { team, sequence, memory: vec![0; 2 * measurement::LONGEST] };
-        let known = if may_know { jobs.remembered_rates(&hosts_of_job) } else { None };
+        let known = if check == LinkCheck::Measure { jobs.remembered_rates(&hosts_of_job) } else { None };
         own_rate = measurement::known_or_measured(&mut leaders, host, known, hosts, cores)?[host];
     }
     let [begun, kept] = [CallForm::Nonblocking, CallForm::Persistent].map(|form| comm.calls_by_messages(form));
