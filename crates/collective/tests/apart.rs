@@ -1,18 +1,23 @@
-//! Gathers and scatters of which only the root knows all lengths, in the queue of a board: blocks
-//! of any length, some of which are sent apart, and ranks that disagree about lengths.
+//! Gathers and scatters of which only the root knows all lengths, on a board: blocks of any length,
+//! some of which are sent apart, ranks that disagree about lengths, and ranks that are lost.
 
+#[path = "support/blocking.rs"]
+mod blocking;
 #[path = "support/failure.rs"]
 mod failure;
 mod support;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use towpath_collective::board::{Begun, BoardQueue, QueuedCall};
+use towpath_base::ids::PeerIndex;
+use towpath_collective::board::{Begun, BoardOffer, BoardQueue, QueuedCall, TeamBoard};
 use towpath_collective::gather::Gather;
 use towpath_collective::scatter::Scatter;
 use towpath_collective::{
-    Blocks, Buffer, CollectiveRun, Element, Failure, HostCopies, Operation, Selection,
+    Blocks, Buffer, CollectiveRun, Element, Failure, HostCopies, Operation, Progress, Selection,
 };
+
+use towpath_transport::Wire;
 
 use failure::failure_of;
 use support::{Caller, Counted, Offered, team};
@@ -23,6 +28,11 @@ const CALLS: usize = 60;
 const LENGTHS: [usize; 8] = [0, 1, 40, 45, 3000, 20_000, 200_000, 600_000];
 /// How much longer a block is than the rank expects that gets it, by call, if they disagree.
 const DISAGREEMENTS: [i64; 4] = [1, -1, 300_000, -300_000];
+/// Bytes behind each block that a rank has, and their value: no call may write them.
+const BEHIND: usize = 64;
+const UNTOUCHED: u8 = 0xA5;
+/// A call in which only the block of rank 0 is sent apart, to or from rank 1.
+const ONE_APART: usize = 3;
 
 /// A call: its root, and the bytes of the block of each rank.
 #[derive(Clone, Copy)]
@@ -50,7 +60,8 @@ impl Job {
     }
 }
 
-/// What a rank has in memory: its own block, and at the root those of all.
+/// What a rank has in memory: its own block, with the bytes behind it once it has called, and at
+/// the root those of all.
 struct Memory {
     own: Vec<u8>,
     all: Vec<u8>,
@@ -73,12 +84,10 @@ impl Memory {
     /// The call, in which this rank's block is `more` bytes longer for it than for the root.
     fn operation(&mut self, job: Job, rank: usize, more: i64) -> Operation {
         let (root, element) = (job.root(), Element::dense(1));
-        self.own.resize((self.own.len() as i64 + more).max(0) as usize, 0);
-        let own = Some(Buffer {
-            pointer: self.own.as_mut_ptr(),
-            count: self.own.len() as i64,
-            element: element.clone(),
-        });
+        let count = (job.bytes(rank) as i64 + more).max(0);
+        self.own.resize(count as usize, 0);
+        self.own.extend([UNTOUCHED; BEHIND]);
+        let own = Some(Buffer { pointer: self.own.as_mut_ptr(), count, element: element.clone() });
         let counts: Box<[i64]> = (0..RANKS).map(|rank| job.bytes(rank) as i64).collect();
         let first = |rank: usize| counts[..rank].iter().sum();
         let displacements = (0..RANKS).map(first).collect();
@@ -91,15 +100,24 @@ impl Memory {
         }
     }
 
-    fn check(&self, job: Job, rank: usize) {
+    /// Checks what this rank has got, but for the block of an odd rank, if there is one, which
+    /// disagrees about its length.
+    fn check(&self, job: Job, rank: usize, odd: Option<usize>) {
+        let (own, behind) = self.own.split_at(self.own.len() - BEHIND);
+        let mut all = &self.all[..];
         let is_right = match job.scatters {
-            true => self.own.iter().copied().eq(job.block(rank)),
+            true => odd == Some(rank) || own.iter().copied().eq(job.block(rank)),
             false => {
-                let all = (0..RANKS).flat_map(|rank| job.block(rank));
-                rank != job.root() || self.all.iter().copied().eq(all)
+                rank != job.root()
+                    || (0..RANKS).all(|rank| {
+                        let (block, rest) = all.split_at(job.bytes(rank));
+                        all = rest;
+                        odd == Some(rank) || block.iter().copied().eq(job.block(rank))
+                    })
             }
         };
         assert!(is_right, "call {} on rank {rank}", job.number);
+        assert_eq!(behind, [UNTOUCHED; BEHIND], "call {} on rank {rank}", job.number);
     }
 }
 
@@ -156,33 +174,119 @@ fn blocks_of_any_length_reach_their_places() {
                     }
                 }
                 support::complete(&mut runs, counted, rank);
-                memories.iter().for_each(|(job, memory)| memory.check(*job, rank));
+                memories.iter().for_each(|(job, memory)| memory.check(*job, rank, None));
+            }
+        });
+    }
+}
+
+/// How a rank makes its calls on a board: blocking ones, or nonblocking ones in a queue.
+struct Calls<'a> {
+    caller: &'a Caller,
+    board: Option<TeamBoard>,
+    queue: Arc<Mutex<BoardQueue>>,
+    number: usize,
+}
+
+impl Calls<'_> {
+    fn new<'a>(
+        caller: &'a Caller,
+        counted: &mut Counted,
+        blocking: Option<&OnceLock<BoardOffer>>,
+    ) -> Calls<'a> {
+        let board = blocking.map(|told| blocking::join(caller, counted, told));
+        Calls { caller, board, queue: Arc::default(), number: 0 }
+    }
+
+    /// Calls, until the call is over or has only messages left.
+    fn begin(
+        &mut self,
+        counted: &mut Counted,
+        operation: Operation,
+    ) -> Result<CollectiveRun<Caller>, Option<Failure>> {
+        self.number += 1;
+        if let Some(board) = &mut self.board {
+            // SAFETY: the memory of the call lives until it is over.
+            return unsafe { blocking::call(board, self.caller, &operation) };
+        }
+        let mut run = start(self.caller, &self.queue, operation, (self.number, false))?;
+        while run.is_on_board() {
+            match run.post(counted).0 {
+                Progress::Running | Progress::Compute => std::thread::yield_now(),
+                Progress::Done => return Err(None),
+                Progress::Failed(failure) => return Err(Some(failure)),
+            }
+        }
+        Ok(run)
+    }
+
+    /// Calls. Returns the failure, if the call fails.
+    fn call(&mut self, counted: &mut Counted, operation: Operation) -> Option<Failure> {
+        match self.begin(counted, operation) {
+            Ok(mut run) => failure_of(&mut run, counted),
+            Err(failure) => failure,
+        }
+    }
+}
+
+#[test]
+fn ranks_that_disagree_about_a_length_all_end() {
+    for told in [None, Some(OnceLock::new())] {
+        on_all(Offered::Board, |caller, counted| {
+            let rank = caller.team.rank;
+            let mut calls = Calls::new(caller, counted, told.as_ref());
+            for number in 0..CALLS {
+                let job = Job { number, scatters: number % 2 > 0 };
+                let odd = (job.root() + 1) % RANKS;
+                let wanted = DISAGREEMENTS[number / 2 % DISAGREEMENTS.len()];
+                let more = wanted.max(-(job.bytes(odd) as i64));
+                let mut memory = Memory::new(job, rank);
+                let operation = memory.operation(job, rank, if rank == odd { more } else { 0 });
+                let failure = calls.call(counted, operation);
+                // What is sent is longer than what the receiver expects.
+                let is_cut = match job.scatters {
+                    true => rank == odd && more < 0,
+                    false => rank == job.root() && more > 0,
+                };
+                let expected = is_cut.then_some(Failure::Truncated);
+                assert_eq!(failure, expected, "call {number} on {rank}");
+                memory.check(job, rank, Some(odd));
             }
         });
     }
 }
 
 #[test]
-fn ranks_that_disagree_about_a_length_all_end() {
-    on_all(Offered::Board, |caller, counted| {
-        let (rank, queue) = (caller.team.rank, Arc::default());
-        for number in 0..CALLS {
-            let job = Job { number, scatters: number % 2 > 0 };
-            let odd = (job.root() + 1) % RANKS;
-            let wanted = DISAGREEMENTS[number / 2 % DISAGREEMENTS.len()];
-            let more = wanted.max(-(job.bytes(odd) as i64));
-            let mut memory = Memory::new(job, rank);
-            let operation = memory.operation(job, rank, if rank == odd { more } else { 0 });
-            let failure = match start(caller, &queue, operation, (number, false)) {
-                Ok(mut run) => failure_of(&mut run, counted),
-                Err(failure) => failure,
-            };
-            // What is sent is longer than what the receiver expects.
-            let is_cut = match job.scatters {
-                true => rank == odd && more < 0,
-                false => rank == job.root() && more > 0,
-            };
-            assert_eq!(failure, is_cut.then_some(Failure::Truncated), "call {number} on {rank}");
+fn a_rank_that_is_lost_ends_the_calls_that_exchange_blocks_with_it() {
+    for (scatters, gone) in [(false, 0), (false, 1), (true, 0), (true, 1)] {
+        for told in [None, Some(OnceLock::new())] {
+            on_all(Offered::Board, |caller, counted| {
+                let (rank, peer) = (caller.team.rank, PeerIndex(gone as u32));
+                let mut calls = Calls::new(caller, counted, told.as_ref());
+                for number in [ONE_APART - 1, ONE_APART] {
+                    let job = Job { number, scatters };
+                    // What is under way is read until the end of the test.
+                    let memory = Box::leak(Box::new(Memory::new(job, rank)));
+                    let mut ended = calls.begin(counted, memory.operation(job, rank, 0));
+                    if number == ONE_APART && rank == gone {
+                        std::mem::forget(ended);
+                        return;
+                    }
+                    let waits = number == ONE_APART && rank == 1 - gone;
+                    let failure = match &mut ended {
+                        Ok(run) => {
+                            if waits {
+                                assert_eq!(run.post(counted).0, Progress::Running);
+                                counted.engine.wire_mut().mark_lost(peer);
+                            }
+                            failure_of(run, counted)
+                        }
+                        Err(failure) => *failure,
+                    };
+                    let expected = waits.then_some(Failure::Lost { peer });
+                    assert_eq!(failure, expected, "rank {rank}, call {number}");
+                }
+            });
         }
-    });
+    }
 }

@@ -1,28 +1,23 @@
 //! Calls that do not fit together on one host: each rank learns it, whether it waits on the board
 //! or by messages, in blocking, nonblocking and persistent calls.
 
+#[path = "support/blocking.rs"]
+mod blocking;
 #[path = "support/failure.rs"]
 mod failure;
 #[allow(dead_code, reason = "calls that fail are completed otherwise")]
 mod support;
 
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, OnceLock};
 
-use towpath_base::ids::PeerIndex;
-use towpath_collective::board::{
-    Begun, BoardOutcome, BoardQueue, Member, QueuedCall, TeamBoard, WaitLoop, number_of,
-};
+use towpath_collective::board::{Begun, BoardQueue, QueuedCall, number_of};
 use towpath_collective::numbers::{self, CallForm};
-use towpath_collective::select::Subscription;
 use towpath_collective::{
     Buffer, Call, CallSignature, CollectiveRun, Element, Failure, HostCopies, Operation, Run,
     Selection,
 };
-use towpath_machine::memory;
-use towpath_shm::Segment;
-use towpath_wires::Wires;
 
+use blocking::Watchful;
 use failure::{LONG, failure_of};
 use support::{Caller, Counted, Offered, team};
 
@@ -53,32 +48,6 @@ impl Job {
 
     fn name(self) -> String {
         CallSignature::of(&self.operation()).to_string()
-    }
-}
-
-/// Waits, and looks for members in other calls from time to time.
-struct Watchful;
-
-impl Member for Watchful {
-    fn out_of_step(&mut self, member: usize) -> ! {
-        panic!("member {member} is in another call")
-    }
-
-    fn progress(&mut self) {}
-}
-
-impl WaitLoop for Watchful {
-    fn wait(&mut self, ready: &mut dyn FnMut(bool) -> bool) {
-        let mut looked = Instant::now();
-        while !ready(false) {
-            std::thread::yield_now();
-            if looked.elapsed() > LONG {
-                looked = Instant::now();
-                if ready(true) {
-                    return;
-                }
-            }
-        }
     }
 }
 
@@ -149,7 +118,7 @@ fn by_persistent(caller: &Caller, counted: &mut Counted, jobs: &[Job]) -> Option
 
 /// What all ranks say when rank r calls `jobs(r)`, which do not fit together.
 fn sentences(
-    call: fn(&Caller, &mut Counted, &[Job]) -> Option<Failure>,
+    call: impl Fn(&Caller, &mut Counted, &[Job]) -> Option<Failure> + Sync,
     jobs: impl Fn(usize) -> Vec<Job> + Sync,
 ) -> Vec<(usize, String)> {
     let said = failures(call, jobs);
@@ -160,7 +129,7 @@ fn sentences(
 
 /// What those ranks say that notice it.
 fn failures(
-    call: fn(&Caller, &mut Counted, &[Job]) -> Option<Failure>,
+    call: impl Fn(&Caller, &mut Counted, &[Job]) -> Option<Failure> + Sync,
     jobs: impl Fn(usize) -> Vec<Job> + Sync,
 ) -> Vec<(usize, String)> {
     let selection = Arc::new(Selection::default());
@@ -280,33 +249,18 @@ fn right_calls_after_so_many_that_the_numbers_of_messages_repeat() {
 }
 
 /// What blocking calls on a board say, by rank.
-fn blocking(jobs: impl Fn(usize) -> Vec<Job> + Sync) -> Vec<String> {
-    let file = memory::create_file("towpath-mismatches").unwrap();
-    let peers: Arc<[PeerIndex]> = (0..RANKS as u32).map(PeerIndex).collect();
-    let mut wires: Vec<Wires> = (0..RANKS)
-        .map(|own| Wires::single_host(Segment::map(&file, RANKS, own).expect("a segment")))
-        .collect();
-    let place = wires[0].make_board(&peers, None).expect("memory for a board");
-    let run = |(own, wires): (usize, Wires)| {
-        let board = wires.join_board(place, &peers, own);
-        let selection = Selection::default();
-        let mut board = TeamBoard::new(board, peers.clone(), &selection, Subscription::Over);
-        for job in jobs(own) {
+fn blocking(jobs: impl Fn(usize) -> Vec<Job> + Sync) -> Vec<(usize, String)> {
+    let told = OnceLock::new();
+    let by_blocking = |caller: &Caller, counted: &mut Counted, jobs: &[Job]| {
+        let mut board = blocking::join(caller, counted, &told);
+        let mut call = |job: &Job| {
             // SAFETY: the memory of the operations lives for ever.
-            let outcome = unsafe { board.execute(&job.operation(), 0, &mut Watchful) };
-            match outcome {
-                BoardOutcome::Complete => {}
-                BoardOutcome::Truncated => panic!("rank {own} is truncated"),
-                BoardOutcome::OutOfStep => return board.mismatch().to_string(),
-            }
-        }
-        panic!("rank {own} notices nothing")
+            let called = unsafe { blocking::call(&mut board, caller, &job.operation()) };
+            called.map_or_else(|failure| failure, |mut run| failure_of(&mut run, counted))
+        };
+        jobs.iter().find_map(&mut call)
     };
-    std::thread::scope(|scope| {
-        let ranks: Vec<_> =
-            wires.into_iter().enumerate().map(|rank| scope.spawn(|| run(rank))).collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-    })
+    sentences(by_blocking, jobs)
 }
 
 #[test]
@@ -315,7 +269,6 @@ fn blocking_calls() {
         blocking(
             |rank| if rank == 1 { vec![Job::Barrier] } else { vec![BCAST, BCAST, Job::Barrier] },
         );
-    let said: Vec<_> = said.into_iter().enumerate().collect();
     all_name(&said, |_| [vec![Job::Barrier, BCAST], vec![Job::Barrier, BCAST]]);
 }
 
@@ -330,7 +283,6 @@ fn many_calls_later() {
         };
         // Rank 0 waits for room, or in a barrier.
         let said = blocking(|rank| [calls(rank), vec![Job::Barrier]].concat());
-        let said: Vec<_> = said.into_iter().enumerate().collect();
         all_name(&said, |_| [vec![Job::Barrier, BCAST], vec![Job::Barrier, BCAST]]);
     }
 }

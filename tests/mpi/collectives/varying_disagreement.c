@@ -35,6 +35,10 @@ static void disagree(int scatters, int form, int sent, int wanted, int root)
     int receives = check_rank == (scatters ? odd : root);
     int expected = receives && sent > wanted ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     CHECK(class == expected, "%d of %d bytes, form %d: class %d", sent, wanted, form, class);
+    for (int i = 0; receives && sent <= wanted && i < sent; i++)
+        if (!CHECK(into[i] == 1, "%d of %d bytes, form %d: byte %d is %d", sent, wanted, form, i,
+                   into[i]))
+            break;
     for (int i = receives ? wanted : 0; i < LONG + 2; i++)
         if (!CHECK(into[i] == GUARD, "%d of %d bytes, form %d: byte %d has changed", sent, wanted,
                    form, i))

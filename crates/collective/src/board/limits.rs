@@ -153,4 +153,20 @@ mod tests {
             assert_eq!((need(2048), need(2049)), (Some(Need::Areas), None));
         }
     }
+
+    #[test]
+    fn a_board_without_room_for_a_record_of_each_rank_serves_no_scatterv() {
+        let (root, send, receive) = (0, None, None);
+        let scatterv = Operation::Scatterv(Scatter { root, send, receive });
+        let (send, receive) = (None, None);
+        let gatherv = Operation::Gatherv(Gather { root, send, receive });
+        for subscription in [Subscription::Full, Subscription::Over] {
+            let need = |ranks, operation| {
+                BoardLimits::new(&Selection::default(), ranks, subscription).need(operation)
+            };
+            assert_eq!((need(512, &scatterv), need(513, &scatterv)), (Some(Need::Areas), None));
+            // A message has the record of one rank only.
+            assert_eq!(need(513, &gatherv), Some(Need::Areas));
+        }
+    }
 }

@@ -118,6 +118,19 @@ mod tests {
     }
 
     #[test]
+    fn records_that_fit_leave_room_for_blocks() {
+        for (number, largest) in [(1, LEAST), (128, 2048), (512, 8192), (7, 1000)] {
+            assert!(Records::fit(number, largest));
+            let records = Records::new(number, largest, Subscription::Over);
+            assert!(records.held((LEAST - RECORD) as i64).is_some());
+            assert!(records.bytes(number * records.longest) <= largest);
+        }
+        for (number, largest) in [(1, LEAST - 1), (129, 2048), (513, 4096), (usize::MAX, 8192)] {
+            assert!(!Records::fit(number, largest));
+        }
+    }
+
+    #[test]
     fn no_block_reaches_beyond_its_message() {
         let records = Records::new(3, 1000, Subscription::Over);
         for length in 0..40 {
