@@ -22,6 +22,7 @@ mod team;
 
 pub use limits::{BoardLimits, Need};
 pub use notices::BoardNotices;
+pub(crate) use notices::CallBeside;
 pub use offer::BoardOffer;
 pub use queue::{BoardQueue, BoardState, may_use_board};
 pub(crate) use queued::renumbered;

@@ -9,12 +9,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
+use towpath_engine::board::FinishedCall;
 use towpath_engine::messages::{Messages, Ticket};
 use towpath_schedule::CallSignature;
 use towpath_schedule::buffers::Piece;
 use towpath_schedule::plan::{NONE, Plan, PlanLength, PlanStep, StepAction, StepId};
 
-use crate::board::{BoardNotices, renumbered};
+use crate::board::{BoardNotices, CallBeside, renumbered};
 use crate::failure::Failure;
 use crate::memory::{self, PendingCopy};
 use crate::numbers::{self, signature_of};
@@ -53,8 +54,8 @@ pub struct Run {
     /// Number of steps that are not done.
     left: usize,
     failure: Option<Failure>,
-    /// The board of the members, and the number of this call among those on it.
-    beside: Option<(Arc<BoardNotices>, u64)>,
+    /// The board of the members, and the place of this call among those on it.
+    beside: Option<(Arc<BoardNotices>, CallBeside)>,
     /// True if no member of the call uses a board.
     needs_no_board: bool,
     /// Its place among the calls of its communicator, if it is told to other processes.
@@ -102,7 +103,13 @@ impl Run {
     /// Compares the call, if it waits long, with those of members that wait on their board.
     /// `number` is that of the call among those that may use the board.
     pub fn compare_with(&mut self, notices: Arc<BoardNotices>, number: u64) {
-        self.beside = Some((notices, number));
+        self.beside = Some((notices, CallBeside::ByMessages(number)));
+    }
+
+    /// Compares the call like [`Run::compare_with`]. These messages complete it after what it has
+    /// done on the board.
+    pub(crate) fn compare_apart(&mut self, notices: Arc<BoardNotices>, finished: FinishedCall) {
+        self.beside = Some((notices, CallBeside::Apart(finished)));
     }
 
     /// Says that the others make this call without a board too: a message about one is a mismatch.
@@ -131,7 +138,7 @@ impl Run {
     pub fn renumber(&mut self, sequence: u64) {
         debug_assert!(self.is_over(), "a run under way has sent messages with its number");
         self.sequence = sequence;
-        if let Some((_, number)) = &mut self.beside {
+        if let Some((_, CallBeside::ByMessages(number))) = &mut self.beside {
             *number = renumbered(*number, sequence);
         }
     }
@@ -245,8 +252,8 @@ impl Run {
             theirs: signature_of(immediate),
         });
         let on_board = || {
-            let (notices, number) = self.beside.as_ref()?;
-            notices.find_mismatch(own, *number)
+            let (notices, call) = self.beside.as_ref()?;
+            notices.find_mismatch(own, *call)
         };
         let failure = failure.or_else(on_board);
         if let Some(failure) = failure {
@@ -268,10 +275,14 @@ impl Run {
     }
 
     /// Withdraws the receives that nothing has matched: the others live, and may still send what
-    /// would match them.
+    /// would match them. Messages that nobody receives stay, since others find by them what this
+    /// rank calls, unless the board tells them.
     #[cold]
     fn withdraw<M: Messages + ?Sized>(&mut self, messages: &mut M) {
         self.under_way.retain(|(_, ticket)| !messages.withdraw(*ticket));
+        if let Some((_, CallBeside::Apart(_))) = self.beside {
+            self.under_way.iter().for_each(|(_, ticket)| messages.take_back(*ticket));
+        }
     }
 
     /// Completes the receives for which an expansion has found that nothing is sent.

@@ -14,7 +14,8 @@ use towpath_collective::board::{Begun, BoardOffer, BoardQueue, QueuedCall, TeamB
 use towpath_collective::gather::Gather;
 use towpath_collective::scatter::Scatter;
 use towpath_collective::{
-    Blocks, Buffer, CollectiveRun, Element, Failure, HostCopies, Operation, Progress, Selection,
+    Blocks, Buffer, CallSignature, CollectiveRun, Element, Failure, HostCopies, Operation,
+    Progress, Selection,
 };
 
 use towpath_transport::Wire;
@@ -198,31 +199,19 @@ impl Calls<'_> {
         Calls { caller, board, queue: Arc::default(), number: 0 }
     }
 
-    /// Calls, until the call is over or has only messages left.
-    fn begin(
-        &mut self,
-        counted: &mut Counted,
-        operation: Operation,
-    ) -> Result<CollectiveRun<Caller>, Option<Failure>> {
+    /// Begins a call, which only has messages left if it is a blocking one. An error if it is over.
+    fn begin(&mut self, operation: Operation) -> Result<CollectiveRun<Caller>, Option<Failure>> {
         self.number += 1;
-        if let Some(board) = &mut self.board {
+        match &mut self.board {
             // SAFETY: the memory of the call lives until it is over.
-            return unsafe { blocking::call(board, self.caller, &operation) };
+            Some(board) => unsafe { blocking::call(board, self.caller, &operation) },
+            None => start(self.caller, &self.queue, operation, (self.number, false)),
         }
-        let mut run = start(self.caller, &self.queue, operation, (self.number, false))?;
-        while run.is_on_board() {
-            match run.post(counted).0 {
-                Progress::Running | Progress::Compute => std::thread::yield_now(),
-                Progress::Done => return Err(None),
-                Progress::Failed(failure) => return Err(Some(failure)),
-            }
-        }
-        Ok(run)
     }
 
     /// Calls. Returns the failure, if the call fails.
     fn call(&mut self, counted: &mut Counted, operation: Operation) -> Option<Failure> {
-        match self.begin(counted, operation) {
+        match self.begin(operation) {
             Ok(mut run) => failure_of(&mut run, counted),
             Err(failure) => failure,
         }
@@ -267,26 +256,77 @@ fn a_rank_that_is_lost_ends_the_calls_that_exchange_blocks_with_it() {
                     let job = Job { number, scatters };
                     // What is under way is read until the end of the test.
                     let memory = Box::leak(Box::new(Memory::new(job, rank)));
-                    let mut ended = calls.begin(counted, memory.operation(job, rank, 0));
-                    if number == ONE_APART && rank == gone {
-                        std::mem::forget(ended);
-                        return;
+                    let operation = memory.operation(job, rank, 0);
+                    if number != ONE_APART || rank > 1 {
+                        assert_eq!(calls.call(counted, operation), None);
+                        continue;
                     }
-                    let waits = number == ONE_APART && rank == 1 - gone;
-                    let failure = match &mut ended {
-                        Ok(run) => {
-                            if waits {
-                                assert_eq!(run.post(counted).0, Progress::Running);
-                                counted.engine.wire_mut().mark_lost(peer);
-                            }
-                            failure_of(run, counted)
-                        }
-                        Err(failure) => *failure,
-                    };
-                    let expected = waits.then_some(Failure::Lost { peer });
-                    assert_eq!(failure, expected, "rank {rank}, call {number}");
+                    let mut run = calls.begin(operation).expect("a block is sent apart");
+                    while run.is_on_board() {
+                        assert_eq!(run.post(counted).0, Progress::Running);
+                        std::thread::yield_now();
+                    }
+                    if rank == gone {
+                        return std::mem::forget(run);
+                    }
+                    counted.engine.wire_mut().mark_lost(peer);
+                    assert_eq!(failure_of(&mut run, counted), Some(Failure::Lost { peer }));
                 }
             });
+        }
+    }
+}
+
+/// A barrier in place of a gather or scatter whose messages another rank waits for, while that rank
+/// is `ahead` broadcasts further.
+fn another_call(scatters: bool, ahead: usize, told: Option<&OnceLock<BoardOffer>>) {
+    let waits = usize::from(scatters);
+    let odd = PeerIndex(1 - waits as u32);
+    on_all(Offered::Board, |caller, counted| {
+        let rank = caller.team.rank;
+        let mut calls = Calls::new(caller, counted, told);
+        for number in [ONE_APART - 1, ONE_APART] {
+            let job = Job { number, scatters };
+            // What is under way is read until the end of the test.
+            let memory = Box::leak(Box::new(Memory::new(job, rank)));
+            let operation = memory.operation(job, rank, 0);
+            let is_last = number == ONE_APART;
+            if is_last && rank == odd.slot() {
+                let failure = calls.call(counted, Operation::Barrier);
+                assert!(matches!(failure, Some(Failure::Mismatch { .. })), "{failure:?}");
+                continue;
+            }
+            let pointer = memory.own.as_mut_ptr();
+            let bcast = || {
+                let data = Buffer { pointer, count: 1, element: Element::dense(1) };
+                Operation::Bcast { root: waits, data }
+            };
+            let before = std::iter::repeat_with(bcast).take(if is_last { ahead } else { 0 });
+            let mut all = before.chain(Some(operation));
+            let failure = all.find_map(|operation| calls.call(counted, operation));
+            let Some(Failure::Mismatch { peer, own, theirs }) = failure else {
+                assert!(failure.is_none() && (!is_last || rank != waits), "{rank}: {failure:?}");
+                continue;
+            };
+            // The others may notice it, if they wait long.
+            assert!(is_last, "rank {rank} fails in the right call");
+            assert_eq!((peer, theirs), (odd, CallSignature::of(&Operation::Barrier)));
+            let first = if ahead > 0 { "MPI_Bcast" } else { "MPI_" };
+            assert!(own.to_string().starts_with(first), "{own}");
+            if calls.board.is_none() {
+                let mut queue = calls.queue.lock().unwrap();
+                assert_eq!(queue.enter(&Operation::Barrier, &caller.selection, RANKS), None);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_rank_that_waits_for_a_block_finds_another_one_in_another_call() {
+    for scatters in [false, true] {
+        for ahead in [0, 1, 60] {
+            another_call(scatters, ahead, None);
+            another_call(scatters, ahead, Some(&OnceLock::new()));
         }
     }
 }

@@ -3,6 +3,6 @@
 //! [`crate::Engine::wire_mut`].
 
 pub use towpath_shm::board::{
-    Board, CallNotices, INLINE, NumberedCall, OtherCall, Posted, Room, Want,
+    Board, CallNotices, FinishedCall, INLINE, NumberedCall, OtherCall, Posted, Room, Want,
 };
 pub use towpath_transport::ahead::PrefetchHint;

@@ -62,6 +62,10 @@ pub trait Messages {
     /// that a message has matched, and for a send.
     fn withdraw(&mut self, ticket: Ticket) -> bool;
 
+    /// Asks the receiver of a message to drop it, if no receive has matched it. No effect on a
+    /// receive that a message has matched.
+    fn take_back(&mut self, ticket: Ticket);
+
     /// Sender and immediate data of a message in this context that waits for a receive, if its tag
     /// and immediate data satisfy `wanted`. Of each sender, only the first one that waits counts:
     /// the others may be far ahead.
@@ -133,6 +137,12 @@ impl<W: JobWire, S: Subscriber> Messages for Engine<W, S> {
             self.take(request);
         }
         is_posted
+    }
+
+    fn take_back(&mut self, ticket: Ticket) {
+        if ticket.0 & DONE == 0 {
+            self.cancel(RequestId(ticket.0));
+        }
     }
 
     fn find_unmatched(

@@ -34,7 +34,7 @@ use super::walk::{self, Walk};
 use crate::stores::Stores;
 use towpath_transport::ahead::{self, PrefetchHint};
 
-pub use calls::{CallNotices, NumberedCall, OtherCall};
+pub use calls::{CallNotices, FinishedCall, NumberedCall, OtherCall};
 pub(super) use maker::Maker;
 use maker::{Leaving, Left};
 pub use room::Room;
@@ -339,6 +339,11 @@ impl Board {
         self.other_call
     }
 
+    /// The call whose last round this member has just finished.
+    pub fn finished_call(&self) -> FinishedCall {
+        self.rounds.finished_call()
+    }
+
     /// What the members tell of their calls.
     pub fn notices(&self) -> CallNotices {
         CallNotices::new(self.presence.clone(), &self.rounds, self.descriptions)
@@ -370,9 +375,7 @@ impl Board {
         // finished.
         let mut round =
             self.rounds.known.max((self.rounds.round + 1).saturating_sub(self.rounds.depth));
-        while round < self.rounds.round
-            && self.rounds.notes[self.rounds.slot_of(round)].taken < oldest
-        {
+        while round < self.rounds.round && self.rounds.taken_before(round) < oldest {
             round += 1;
         }
         self.rounds.all_have_finished(round)

@@ -34,6 +34,7 @@ impl TeamBoard {
         let sequence = sequence.unwrap_or_else(|| numbers::sequence_apart(self.calls()));
         // SAFETY: this function has the same contract.
         let mut run = Box::new(unsafe { Run::start(plan, sequence) });
+        run.compare_apart(self.notices().clone(), self.board.finished_call());
         if outcome == BoardOutcome::Truncated {
             run.truncate();
         }

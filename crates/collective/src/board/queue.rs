@@ -40,7 +40,8 @@ pub struct BoardQueue {
     starts: u64,
     /// Turns that have passed before they came.
     passed: Vec<u32>,
-    /// True if this member has left out a call, and so must not use the board any more.
+    /// True if this member has left out a call or is in another one than others, and so must not
+    /// use the board any more.
     is_behind: bool,
 }
 
@@ -124,8 +125,13 @@ impl BoardQueue {
     /// Gives up a turn. The other members count the call all the same, so this one uses messages
     /// from now on: its lines would be taken for those of other calls.
     pub(super) fn abandon(&mut self, turn: u32) {
-        (self.board, self.is_behind) = (BoardState::Missing, true);
+        self.leave();
         self.pass(turn);
+    }
+
+    /// Uses the board no more, because its members are out of step or one of them is lost.
+    pub(super) fn leave(&mut self) {
+        (self.board, self.is_behind) = (BoardState::Missing, true);
     }
 
     /// Ends a turn.

@@ -485,6 +485,7 @@ impl<O: QueueOwner> QueuedCall<O> {
     fn end(&mut self, outcome: Progress) {
         let mut queue = self.queue.lock().unwrap();
         let has_failed = matches!(outcome, Progress::Failed(Failure::Plan(_)));
+        let leaves_steps = matches!(outcome, Progress::Failed(failure) if failure.leaves_steps());
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::ByMessages(run) => self.run = Some(run),
             Stage::Agreeing(agreement) => {
@@ -492,6 +493,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                 // Messages to the members that are left may still read it.
                 Box::leak(agreement.word);
             }
+            Stage::Apart(_) if leaves_steps => queue.leave(),
             _ if has_failed => queue.board = BoardState::Missing,
             _ => {}
         }

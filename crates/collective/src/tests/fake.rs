@@ -176,6 +176,8 @@ impl Messages for Port<'_> {
         posted.len() < before
     }
 
+    fn take_back(&mut self, _ticket: Ticket) {}
+
     fn find_unmatched(
         &self,
         context: ContextId,

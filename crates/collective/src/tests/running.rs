@@ -121,6 +121,8 @@ impl Messages for Scripted {
     fn withdraw(&mut self, _: Ticket) -> bool {
         true
     }
+    fn take_back(&mut self, _ticket: Ticket) {}
+
     fn find_unmatched(
         &self,
         _: ContextId,

@@ -61,6 +61,10 @@ impl Messages for Counted {
         self.engine.withdraw(ticket)
     }
 
+    fn take_back(&mut self, ticket: Ticket) {
+        self.engine.take_back(ticket);
+    }
+
     fn find_unmatched(
         &self,
         context: ContextId,

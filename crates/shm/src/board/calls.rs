@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use towpath_base::sync::{LongWords, MappedLongWords};
+use towpath_base::sync::{AtomicU64, LongWords, MappedLongWords, Ordering};
 
 use super::rounds::{RoundMemory, Rounds};
 use super::{Presence, parts_of};
@@ -90,13 +90,24 @@ impl<W: LongWords> ToldCalls<'_, W> {
     }
 }
 
-/// What a member remembers of the end of a round.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a member remembers of the end of a round. Only its board writes, but its [`CallNotices`]
+/// read too.
+#[derive(Debug, Default)]
 pub(super) struct RoundNote {
     /// Bytes ever allocated from its area.
-    pub(super) taken: u64,
-    /// The mark and the number of the call.
-    pub(super) call: u64,
+    pub(super) taken: AtomicU64,
+    /// The mark and the number of the call. Written after the member has announced the end of the
+    /// round.
+    pub(super) call: AtomicU64,
+}
+
+/// A call that a member has finished on the board, while it still exchanges messages.
+#[derive(Clone, Copy, Debug)]
+pub struct FinishedCall {
+    /// Its last round.
+    round: u64,
+    /// Its mark and number.
+    call: u64,
 }
 
 /// The call with its mark and number in one word: the number has as many bits as a round.
@@ -123,24 +134,67 @@ impl<W: LongWords> Rounds<W> {
         self.memory.uppers.store_release(self.own, upper << 32 | u64::from(since));
     }
 
-    /// The call in a round, if it is remembered: in the current one or one of as many before it as
-    /// the board has lines. A member can be as far ahead of another one.
-    fn call_of(&self, round: u64) -> Option<NumberedCall> {
-        let word = match self.round.checked_sub(round)? {
-            0 => self.call,
-            ago if ago <= self.depth => self.notes[self.slot_of(round + 1)].call,
-            _ => return None,
-        };
-        Some(call_in(word))
+    /// Bytes that this member had ever allocated from its area before a round, if it is remembered.
+    pub(super) fn taken_before(&self, round: u64) -> u64 {
+        self.notes[self.slot_of(round)].taken.load(Ordering::Relaxed)
+    }
+
+    /// The call whose last round this member has just finished.
+    pub(super) fn finished_call(&self) -> FinishedCall {
+        FinishedCall { round: self.round - 1, call: self.call }
     }
 
     /// Tells the current call, and looks for a member that is in another one, or was in one of the
     /// last rounds. For members that have waited long.
     #[cold]
     pub(crate) fn find_other_call(&self) -> Option<OtherCall> {
+        let calls = OwnCalls {
+            memory: &self.memory,
+            notes: &self.notes,
+            own: self.own,
+            members: self.members,
+            last: FinishedCall { round: self.round, call: self.call },
+        };
+        calls.find_other()
+    }
+}
+
+/// The calls of a member up to one of them, with what the others tell of theirs.
+#[derive(Debug)]
+struct OwnCalls<'a, W> {
+    memory: &'a RoundMemory<W>,
+    notes: &'a [RoundNote],
+    own: usize,
+    members: usize,
+    /// The last of them. The member may still be in its round, or in later calls.
+    last: FinishedCall,
+}
+
+impl<W: LongWords> OwnCalls<'_, W> {
+    fn depth(&self) -> u64 {
+        self.notes.len() as u64
+    }
+
+    /// The call in a round, if it is remembered: in that of the last call or one of as many before
+    /// it as the board has lines. A member can be as far ahead of another one.
+    fn call_of(&self, round: u64) -> Option<NumberedCall> {
+        if round == self.last.round {
+            return Some(call_in(self.last.call));
+        }
+        let note = &self.notes[((round + 1) & (self.depth() - 1)) as usize];
+        let call = note.call.load(Ordering::Acquire);
+        // The member may have gone on meanwhile. It has announced the end of a round before it
+        // notes it.
+        let done = self.memory.done.load_acquire(self.own);
+        (round < self.last.round && done - round <= self.depth()).then(|| call_in(call))
+    }
+
+    /// Tells the last call, and looks for a member that is in another one, or was in one of the
+    /// last rounds.
+    fn find_other(&self) -> Option<OtherCall> {
         let told = ToldCalls { words: &self.memory.told, own: self.own, members: self.members };
-        told.tell(call_in(self.call), CallWay::OnBoard);
-        let rounds = self.round.saturating_sub(self.depth)..=self.round;
+        told.tell(call_in(self.last.call), CallWay::OnBoard);
+        let rounds = self.last.round.saturating_sub(self.depth())..=self.last.round;
         let in_told = || {
             rounds
                 .rev()
@@ -156,10 +210,10 @@ impl<W: LongWords> Rounds<W> {
     /// Looks for a line that a member has written in another call than this one was in the same
     /// round. In the place of a line of a past round may be that of a round to come.
     fn find_other_line(&self) -> Option<(NumberedCall, OtherCall)> {
-        let lines = 0..self.depth as usize * self.members;
+        let lines = 0..self.notes.len() * self.members;
         lines.filter(|line| line % self.members != self.own).find_map(|line| {
             let word = self.memory.lines.load_acquire(line);
-            let round = (word & ROUND).checked_sub(1).filter(|&round| round <= self.round)?;
+            let round = (word & ROUND).checked_sub(1)?;
             let (call, theirs) = (self.call_of(round)?, (word >> ROUND_BITS) as u16);
             let other = OtherCall { member: line % self.members, own: call.mark, theirs };
             call.differs(theirs).then_some((call, other))
@@ -174,9 +228,9 @@ pub struct CallNotices {
     _presence: Arc<Presence>,
     memory: RoundMemory<MappedLongWords>,
     descriptions: MappedLongWords,
+    notes: Arc<[RoundNote]>,
     own: usize,
     members: usize,
-    depth: usize,
 }
 
 // SAFETY: the words stay those of this board while its presence is held, and are only accessed
@@ -195,10 +249,23 @@ impl CallNotices {
             _presence: presence,
             memory: rounds.memory.clone(),
             descriptions,
+            notes: rounds.notes.clone(),
             own: rounds.own,
             members: rounds.members,
-            depth: rounds.depth as usize,
         }
+    }
+
+    /// Tells a call in which this member has finished its rounds and exchanges messages now, and
+    /// looks for a member that is in another call, or was in one of the last rounds.
+    pub fn find_other_than(&self, finished: FinishedCall) -> Option<OtherCall> {
+        let calls = OwnCalls {
+            memory: &self.memory,
+            notes: &self.notes,
+            own: self.own,
+            members: self.members,
+            last: finished,
+        };
+        calls.find_other()
     }
 
     /// Tells that this member is in `call` and exchanges messages. Returns a member that uses the
@@ -215,7 +282,7 @@ impl CallNotices {
             descriptions: &self.descriptions,
             own: self.own,
             members: self.members,
-            depth: self.depth,
+            depth: self.notes.len(),
         }
     }
 }

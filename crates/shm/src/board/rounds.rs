@@ -3,7 +3,9 @@
 //!
 //! Generic over the memory, so that a model checker can run it (`model`).
 
-use towpath_base::sync::LongWords;
+use std::sync::Arc;
+
+use towpath_base::sync::{LongWords, Ordering};
 
 use super::calls::{ROUND, RoundNote};
 
@@ -64,7 +66,7 @@ pub(crate) struct Rounds<W: LongWords> {
     /// Bytes ever allocated from this member's area, gaps at its end included.
     pub(super) taken: u64,
     /// The end of the round before, by round.
-    pub(super) notes: Box<[RoundNote]>,
+    pub(super) notes: Arc<[RoundNote]>,
     /// All members have finished the rounds below this one.
     pub(super) known: u64,
 }
@@ -85,7 +87,7 @@ impl<W: LongWords> Rounds<W> {
             round: 0,
             call: 0,
             taken: 0,
-            notes: vec![RoundNote::default(); depth].into(),
+            notes: (0..depth).map(|_| RoundNote::default()).collect(),
             known: 0,
         }
     }
@@ -210,10 +212,10 @@ impl<W: LongWords> Rounds<W> {
     /// Goes on to the next round: this member no longer reads anything of the old one.
     #[inline]
     pub(crate) fn finish(&mut self) {
-        let note = RoundNote { taken: self.taken, call: self.call };
         self.round += 1;
         self.memory.done.store_release(self.own, self.round);
-        let slot = self.slot();
-        self.notes[slot] = note;
+        let note = &self.notes[self.slot()];
+        note.taken.store(self.taken, Ordering::Relaxed);
+        note.call.store(self.call, Ordering::Release);
     }
 }

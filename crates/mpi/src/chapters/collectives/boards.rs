@@ -16,7 +16,7 @@ use towpath_collective::{Call, CallSignature, Failure, Operation, Run, Selection
 use towpath_neutral::constants::ERR_TRUNCATE;
 use towpath_neutral::error::{Error, Result};
 
-use crate::chapters::internal::{broadcast_plan, complete, plan_failed, synchronize};
+use crate::chapters::internal::{broadcast_plan, complete, plan_failed, recover, synchronize};
 use crate::objects::comm::Comm;
 use crate::process::{self, ending};
 use crate::progress;
@@ -71,22 +71,24 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     // SAFETY: the memory that the operation names is as the standard requires for the buffers of
     // the call (this function's contract).
     let outcome = unsafe { board.execute(operation, by_messages, &mut waiter) };
-    if board.sends_apart(operation, outcome) {
+    let failure = if board.sends_apart(operation, outcome) {
         let team = comm.team(Plane::Collective);
         let call = Call { team: &team, selection };
         // SAFETY: as above; this waits for the messages.
         let run = unsafe { board.messages_apart(operation, outcome, &call, None) };
-        return complete(run.map_err(plan_failed)?.into(), team.context).map(|()| true);
-    }
-    match outcome {
-        BoardOutcome::Complete => Ok(true),
-        BoardOutcome::Truncated => Err(truncated(comm)),
-        BoardOutcome::OutOfStep => {
-            let failure = waiter.failure.unwrap_or_else(|| board.mismatch());
-            *state = BoardState::Missing;
-            Err(failed(failure))
+        recover(run.map_err(plan_failed)?.into(), team.context)?.1
+    } else {
+        match outcome {
+            BoardOutcome::Complete => None,
+            BoardOutcome::Truncated => return Err(truncated(comm)),
+            BoardOutcome::OutOfStep => Some(waiter.failure.unwrap_or_else(|| board.mismatch())),
         }
+    };
+    let Some(failure) = failure else { return Ok(true) };
+    if failure.leaves_steps() {
+        *state = BoardState::Missing;
     }
+    Err(failed(failure))
 }
 
 /// Lets a call by messages compare itself with those on the board, or on that of this host, if
