@@ -18,6 +18,8 @@ use towpath_collective::{
     Progress, Selection,
 };
 
+use towpath_datatype::device::simulated::SimulatedDevice;
+use towpath_datatype::{Basic, Datatype};
 use towpath_transport::Wire;
 
 use failure::failure_of;
@@ -126,10 +128,10 @@ impl Memory {
 fn start(
     caller: &Caller,
     queue: &Arc<Mutex<BoardQueue>>,
-    operation: Operation,
+    work: (Operation, HostCopies),
     (sequence, is_persistent): (usize, bool),
 ) -> Result<CollectiveRun<Caller>, Option<Failure>> {
-    let (work, sequence) = ((operation, HostCopies::default()), sequence as u64);
+    let sequence = sequence as u64;
     if is_persistent {
         let queue = Arc::default();
         let call = QueuedCall::hold(caller.clone(), queue, work, (None, sequence));
@@ -168,8 +170,8 @@ fn blocks_of_any_length_reach_their_places() {
                     let job = Job { number, scatters: number % 2 > 0 };
                     memories.push((job, Memory::new(job, rank)));
                     let (job, memory) = memories.last_mut().unwrap();
-                    let operation = memory.operation(*job, rank, 0);
-                    match start(caller, &queue, operation, (number, number % 5 == 0)) {
+                    let work = (memory.operation(*job, rank, 0), HostCopies::default());
+                    match start(caller, &queue, work, (number, number % 5 == 0)) {
                         Ok(run) => runs.push(run),
                         Err(failure) => assert_eq!(failure, None),
                     }
@@ -205,7 +207,10 @@ impl Calls<'_> {
         match &mut self.board {
             // SAFETY: the memory of the call lives until it is over.
             Some(board) => unsafe { blocking::call(board, self.caller, &operation) },
-            None => start(self.caller, &self.queue, operation, (self.number, false)),
+            None => {
+                let work = (operation, HostCopies::default());
+                start(self.caller, &self.queue, work, (self.number, false))
+            }
         }
     }
 
@@ -329,4 +334,26 @@ fn a_rank_that_waits_for_a_block_finds_another_one_in_another_call() {
             another_call(scatters, ahead, Some(&OnceLock::new()));
         }
     }
+}
+
+#[test]
+fn a_host_copy_of_a_result_is_copied_after_the_last_message() {
+    on_all(Offered::Board, |caller, counted| {
+        let (rank, queue) = (caller.team.rank, Arc::default());
+        let job = Job { number: ONE_APART, scatters: true };
+        let mut memory = Memory::new(job, rank);
+        let mut operation = memory.operation(job, rank, 0);
+        let (mut there, mut copies) = (vec![0u8; job.bytes(rank)], HostCopies::default());
+        let (pointer, bytes) = (there.as_mut_ptr(), there.len() as i64);
+        let byte = Datatype::named(Basic::Byte);
+        if let Operation::Scatterv(Scatter { receive: Some(receive), .. }) = &mut operation {
+            receive.pointer = copies.add(pointer, 0, bytes, &byte, &SimulatedDevice).unwrap();
+        }
+        let failure = match start(caller, &queue, (operation, copies), (0, false)) {
+            Ok(mut run) => failure_of(&mut run, counted),
+            Err(failure) => failure,
+        };
+        assert_eq!(failure, None);
+        assert!(there.into_iter().eq(job.block(rank)), "rank {rank}");
+    });
 }

@@ -365,9 +365,6 @@ impl<O: QueueOwner> QueuedCall<O> {
     /// `None` if it goes on by messages.
     fn leave_board(&mut self, call: CompleteCall) -> Option<Progress> {
         let CompleteCall { operation, mut board, outcome } = call;
-        // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
-        // memory of their own.
-        unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
         // A call that was to end may have been complete already.
         let failure = self.failure.take();
         let mut next = Stage::Over;
@@ -386,6 +383,9 @@ impl<O: QueueOwner> QueuedCall<O> {
             }
         };
         self.operation = Some(operation);
+        if progress.is_some() {
+            self.copy_results();
+        }
         let mut queue = self.queue.lock().unwrap();
         if let Stage::OnBoard(pending) = std::mem::replace(&mut self.stage, next) {
             queue.give_back(board, pending, outcome);
@@ -394,6 +394,13 @@ impl<O: QueueOwner> QueuedCall<O> {
             queue.pass(turn);
         }
         progress
+    }
+
+    /// Copies what a call has received to where it belongs, if it has host copies.
+    fn copy_results(&self) {
+        // SAFETY: the buffers live until the call is over (contract of `new`), and the copies are
+        // memory of their own.
+        unsafe { copy_pieces(self.copies.after(), &mut std::thread::yield_now) };
     }
 
     /// Starts the messages of a call that sends blocks apart. Without them it fails.
@@ -483,6 +490,9 @@ impl<O: QueueOwner> QueuedCall<O> {
     /// board has failed, because a member was lost or there is no memory, later calls of this
     /// member go by messages.
     fn end(&mut self, outcome: Progress) {
+        if matches!(self.stage, Stage::Apart(_)) {
+            self.copy_results();
+        }
         let mut queue = self.queue.lock().unwrap();
         let has_failed = matches!(outcome, Progress::Failed(Failure::Plan(_)));
         let leaves_steps = matches!(outcome, Progress::Failed(failure) if failure.leaves_steps());
