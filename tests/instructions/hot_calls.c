@@ -67,6 +67,23 @@ static void ibcast(void)
 COUNTED count_ibcast_root(void) { ibcast(); }
 COUNTED count_ibcast_leaf(void) { ibcast(); }
 
+static void scatterv(void)
+{
+    static const int counts[2] = {8, 8}, places[2] = {0, 8};
+    MPI_Scatterv(pair, counts, places, MPI_BYTE, in, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void gatherv(void)
+{
+    static const int counts[2] = {8, 8}, places[2] = {0, 8};
+    MPI_Gatherv(out, 8, MPI_BYTE, pair, counts, places, MPI_BYTE, 1, MPI_COMM_WORLD);
+}
+
+COUNTED count_scatterv_root(void) { scatterv(); }
+COUNTED count_scatterv_leaf(void) { scatterv(); }
+COUNTED count_gatherv_leaf(void) { gatherv(); }
+COUNTED count_gatherv_root(void) { gatherv(); }
+
 COUNTED count_start_send_wait(void)
 {
     MPI_Start(&again);
@@ -170,6 +187,8 @@ int main(int argc, char **argv)
         ineighbor_alltoall();
         start_neighbors();
         ibcast();
+        scatterv();
+        gatherv();
         MPI_Start(&again);
         MPI_Wait(&again, MPI_STATUS_IGNORE);
     }
@@ -181,6 +200,8 @@ int main(int argc, char **argv)
     in_turn(count_barrier_self, NULL);
     in_turn(count_allreduce_self, NULL);
     in_turn(count_ibcast_root, count_ibcast_leaf);
+    in_turn(count_scatterv_root, count_scatterv_leaf);
+    in_turn(count_gatherv_leaf, count_gatherv_root);
     in_turn(count_start_send_wait, count_start_recv_wait);
     in_turn(count_neighbor_alltoall_2_sends, count_neighbor_alltoall_2_recvs);
     in_turn(count_neighbor_alltoallv_2_sends, count_neighbor_alltoallv_2_recvs);
