@@ -1,5 +1,6 @@
 //! MPI_ALLGATHER and MPI_ALLGATHERV (6.7): Bruck's algorithm for small data, recursive doubling for
-//! powers of two, a ring for large data; through one rank, where few hosts share cores.
+//! powers of two, a ring for large data, from which hosts that are leaves are left out; through one
+//! rank, where few hosts share cores.
 //!
 //! All ranks know all sizes, so the "v" form uses the same algorithms; only recursive doubling
 //! needs consecutive blocks. Bruck's algorithm works on packed bytes that start with this rank's
@@ -9,9 +10,16 @@ use crate::buffers::{Blocks, Buffer, Piece};
 use crate::builder::{Builder, Mark};
 use crate::gather::Gather;
 use crate::group_costs::AllgatherWay;
+use crate::placement_costs::Relays;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::{Call, broadcast, gather, group_costs, hierarchy};
+
+/// Blocks that a leaf receives at the same time.
+const WINDOW: usize = 2;
+/// Up to this many bytes of all blocks together, the number of messages in a row counts, and not
+/// what a slow link carries.
+const SHORT: i64 = 64 << 10;
 
 /// Arguments of an allgather.
 #[derive(Clone, Debug)]
@@ -47,20 +55,23 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
         builder.phase();
     }
     let size = Size::of_team(&builder.team, total);
-    let has_groups = builder.team.placement.has_groups();
-    if has_groups && call.selection.forced(collective, size).is_none() {
-        match group_costs::way_of_allgather(&builder.team.placement, total) {
+    let placement = &builder.team.placement;
+    let is_forced = call.selection.forced(collective, size).is_some();
+    let mut by_ring =
+        placement.has_leaves() && !placement.has_levels() && total > SHORT && !is_forced;
+    if placement.has_groups() && !is_forced {
+        match group_costs::way_of_allgather(placement, total) {
             AllgatherWay::Table => {}
             AllgatherWay::ByGroups => {
                 return by_groups(builder, call, receive, total);
             }
-            AllgatherWay::Ring => {
-                ring(builder, receive);
-                return builder.phase();
-            }
+            AllgatherWay::Ring => by_ring = true,
         }
     }
     match call.selection.choose(collective, size) {
+        _ if by_ring => {
+            ring(builder, receive);
+        }
         Algorithm::Hierarchical => hierarchy::movement::allgather(builder, call, receive, total),
         Algorithm::Bruck => bruck(builder, receive),
         Algorithm::GatherBcast => gather_bcast(builder, call, receive),
@@ -81,25 +92,61 @@ fn by_groups(builder: &mut Builder, call: &Call, receive: &Blocks, total: i64) {
     builder.phase();
 }
 
-/// Every rank forwards the block that it received last. Returns the ranks whose blocks arrive, with
-/// their receives. The ring visits groups of hosts one after another.
+/// Every rank forwards the blocks that it received last. Returns the ranks whose blocks arrive,
+/// with their receives. The ring visits groups of hosts one after another. Where each rank has a
+/// host, leaves are not in the ring: others pass on for them ([`Relays`]).
 pub(crate) fn ring(builder: &mut Builder, receive: &Blocks) -> Vec<(usize, Mark)> {
     let (rank, size) = (builder.rank(), builder.size());
     let placement = builder.team.placement.clone();
-    let order = if placement.has_groups() && !placement.has_levels() {
-        &placement.group_costs().ring[..]
+    let none;
+    let relays = if placement.hosts() == size {
+        placement.relays()
     } else {
-        &[]
+        none = Relays::none(size);
+        &none
     };
-    let own = order.iter().position(|&other| other == rank).unwrap_or(rank);
-    let rank_at = |place: usize| order.get(place % size).copied().unwrap_or(place % size);
-    let (above, below) = (rank_at(own + size - 1), rank_at(own + 1));
+    if relays.relay(rank) != rank {
+        return outside_ring(builder, receive, relays);
+    }
+    let number = relays.bundles.len();
+    let (above, below) = (relays.before(rank, 1)[0], relays.before(rank, number - 1)[0]);
     let mut arrived: Vec<(usize, Mark)> = Vec::new();
-    for step in 0..size - 1 {
-        let from = rank_at(own + size - step - 1);
-        let sent = builder.send(below, step, receive.piece(rank_at(own + size - step)));
-        builder.after(sent, arrived.last().and_then(|&(_, mark)| mark));
-        arrived.push((from, builder.receive(above, step, receive.piece(from))));
+    let mut last: Vec<(usize, Mark)> = vec![(rank, None)];
+    for &leaf in &relays.before(rank, 0)[1..] {
+        last.push((leaf, builder.receive(leaf, leaf, receive.piece(leaf))));
+    }
+    arrived.extend(&last[1..]);
+    for step in 1..=number {
+        for &(block, mark) in &last {
+            let next = (step < number).then_some(below);
+            for to in next.into_iter().chain(relays.given(rank, block)) {
+                let sent = builder.send(to, block, receive.piece(block));
+                builder.after(sent, mark);
+            }
+        }
+        if step < number {
+            let blocks = relays.before(rank, step).iter();
+            let receives =
+                blocks.map(|&from| (from, builder.receive(above, from, receive.piece(from))));
+            last = receives.collect();
+            arrived.extend(&last);
+        }
+    }
+    arrived
+}
+
+/// A leaf sends its block once, and receives each other one once, a few at a time: more would only
+/// wait for its link.
+fn outside_ring(builder: &mut Builder, receive: &Blocks, relays: &Relays) -> Vec<(usize, Mark)> {
+    let rank = builder.rank();
+    builder.send(relays.relay(rank), rank, receive.piece(rank));
+    let mut arrived: Vec<(usize, Mark)> = Vec::new();
+    for (from, block) in relays.givers(rank) {
+        let mark = builder.receive(from, block, receive.piece(block));
+        if let Some(before) = arrived.len().checked_sub(WINDOW) {
+            builder.after(mark, arrived[before].1);
+        }
+        arrived.push((block, mark));
     }
     arrived
 }

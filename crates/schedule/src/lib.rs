@@ -41,6 +41,7 @@ pub mod probe;
 pub mod reduce;
 pub mod reduce_scatter;
 pub mod reducer;
+mod relays;
 mod repetition;
 pub mod scan;
 pub mod scatter;

@@ -1,6 +1,6 @@
-//! What is computed once for a placement, when a plan first needs it: trees of its hosts, and the
-//! figures from which their costs follow. `hierarchy::host_tree`, `tree_costs` and `group_costs`
-//! compute it.
+//! What is computed once for a placement, when a plan first needs it: trees of its hosts, the
+//! figures from which their costs follow, and the relays of leaves. `hierarchy::host_tree`,
+//! `tree_costs`, `group_costs` and `relays` compute it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,6 +17,8 @@ pub(crate) struct PlacementCosts {
     pub(crate) ring: OnceLock<WayCosts>,
     /// What ways through groups cost.
     pub(crate) groups: OnceLock<GroupCosts>,
+    /// The relays of the leaves.
+    pub(crate) relays: OnceLock<Relays>,
 }
 
 /// How data spreads among the hosts.
@@ -85,4 +87,16 @@ pub(crate) struct GroupCosts {
     /// The hosts in an order in which those of each group follow each other; empty if that is the
     /// order of their numbers.
     pub(crate) ring: Vec<usize>,
+}
+
+/// Which hosts pass on for leaves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Relays {
+    /// The hosts that are no leaves, in the order of a ring, each followed by the leaves for which
+    /// it relays.
+    pub(crate) bundles: Vec<Vec<usize>>,
+    /// The bundle of each host.
+    pub(crate) places: Vec<usize>,
+    /// True if blocks come to a leaf through its relay alone.
+    pub(crate) by_one: bool,
 }
