@@ -20,7 +20,7 @@ use crate::builder::{Builder, Mark};
 use crate::operand::Operand;
 
 pub(crate) use ready::Ready;
-pub(crate) use striped::{StripeFold, chunks};
+pub(crate) use striped::{StripeFold, chunks, fold_stripes};
 
 /// Bytes of a vector that are sent and folded at a time.
 const SEGMENT: i64 = 64 << 10;

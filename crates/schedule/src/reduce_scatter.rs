@@ -6,7 +6,7 @@
 
 use crate::buffers::{Blocks, Buffer};
 use crate::builder::Builder;
-use crate::fold::{Ready, StripeFold};
+use crate::fold::Ready;
 use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::scatter::{self, Scatter};
@@ -40,9 +40,7 @@ pub fn reduce_scatter(
             reduce_then_scatter(&mut builder, operand, &starts, receive);
         }
         _ => {
-            let ready = Ready::default();
-            let mut folding = StripeFold::new(operand, receive, into, &ready);
-            folding.append(&mut builder, &starts, 0);
+            fold::fold_stripes(&mut builder, operand, (receive, into), &starts);
         }
     }
     builder.finish()

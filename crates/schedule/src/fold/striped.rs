@@ -2,6 +2,7 @@
 //! them.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::{Fold, Ready, SEGMENT, SEGMENTS, WINDOW, longest};
 use crate::Placement;
@@ -91,11 +92,20 @@ impl<'a> StripeFold<'a> {
         starts: &[i64],
         turn: usize,
     ) -> StripeMarks {
+        self.append_some(builder, |rank| starts[rank]..starts[rank + 1], turn)
+    }
+
+    /// The same for other stripes, which need not follow each other.
+    fn append_some(
+        &mut self,
+        builder: &mut Builder,
+        range: impl Fn(usize) -> Range<i64>,
+        turn: usize,
+    ) -> StripeMarks {
         let StripeFold { operand, own, into, ready, .. } = *self;
         builder.reduce_with(&operand.reducer);
         let (rank, size) = (builder.rank(), builder.size());
         let vector = operand.send.unwrap_or(own);
-        let range = |rank: usize| starts[rank]..starts[rank + 1];
         let mine = range(rank);
         let mut sent = vec![None; size];
         if size == 1 {
@@ -103,6 +113,20 @@ impl<'a> StripeFold<'a> {
             let copied = builder.copy(operand.piece(vector, &mine), operand.piece(into, &mine));
             builder.after(copied, is_ready);
             return StripeMarks { sent, folded: copied.or(is_ready) };
+        }
+        let mut send = |builder: &mut Builder| {
+            // Stripes that leave as they become ready would all go to the same rank at a time.
+            let is_ready = ready.of(builder, &(range(0).start..range(size - 1).end));
+            for step in 1..size {
+                let to = (rank + step) % size;
+                sent[to] = builder.send(to, turn, operand.piece(vector, &range(to)));
+                builder.after(sent[to], is_ready);
+            }
+            is_ready
+        };
+        if mine.is_empty() {
+            send(builder);
+            return StripeMarks { sent, folded: None };
         }
         let (buffers, free) = self.memory(builder, mine.end - mine.start);
         // The vectors of all ranks, each with the step that brings it. Element `mine.start` is the
@@ -115,13 +139,7 @@ impl<'a> StripeFold<'a> {
             *arrived = builder.receive(from, turn, operand.piece(*memory, &mine));
             builder.after(*arrived, free);
         }
-        // Stripes that leave as they become ready would all go to the same rank at a time.
-        let is_ready = ready.of(builder, &(starts[0]..starts[size]));
-        for step in 1..size {
-            let to = (rank + step) % size;
-            sent[to] = builder.send(to, turn, operand.piece(vector, &range(to)));
-            builder.after(sent[to], is_ready);
-        }
+        let is_ready = send(builder);
         let (own_copy, copied) = &mut vectors[rank];
         *copied = builder.copy(operand.piece(vector, &mine), operand.piece(*own_copy, &mine));
         builder.after(*copied, free);
@@ -141,4 +159,107 @@ impl<'a> StripeFold<'a> {
         self.used.push_back((buffers, folded));
         StripeMarks { sent, folded }
     }
+}
+
+/// Up to this many bytes of the whole vector, one message more in a row costs more time than a slow
+/// link takes for what it carries.
+const SHORT: i64 = 64 << 10;
+
+/// Gives rank p the elements from `starts[p]` to `starts[p + 1]` of the fold of all vectors, in the
+/// same elements of `into`. The vector of MPI_IN_PLACE is at `own`.
+///
+/// Where each rank has a host, the stripe of a leaf is folded by its relay
+/// ([`Relays`](crate::placement_costs::Relays)): the vector of a leaf crosses its link once, and so
+/// does the result. Between two hosts, less would cross it otherwise. The order of the operands is
+/// the same.
+pub(crate) fn fold_stripes(
+    builder: &mut Builder,
+    operand: &Operand,
+    (own, into): (*mut u8, *mut u8),
+    starts: &[i64],
+) {
+    let placement = builder.team.placement.clone();
+    let is_among_hosts = placement.hosts() == builder.size() && builder.size() > 2;
+    let ready = Ready::default();
+    if !placement.has_leaves() || !is_among_hosts || operand.bytes() <= SHORT {
+        StripeFold::new(operand, own, into, &ready).append(builder, starts, 0);
+        return;
+    }
+    let (rank, element) = (builder.rank(), &operand.element);
+    let all = |rank: usize| starts[rank]..starts[rank + 1];
+    // The vector is sent in several phases.
+    let result = match operand.send {
+        Some(_) => into,
+        None => {
+            element.at(builder.scratch(all(rank).end - all(rank).start, element), -starts[rank])
+        }
+    };
+    let apart = Operand { send: operand.send.or(Some(own)), ..operand.clone() };
+    let (ready, turn) = fold_for_leaves(builder, &apart, result, starts);
+    let of_others = |rank: usize| match placement.is_leaf(rank) {
+        true => starts[rank]..starts[rank],
+        false => all(rank),
+    };
+    StripeFold::new(&apart, own, result, &ready).append_some(builder, of_others, turn);
+    if result != into {
+        builder.phase();
+        builder.copy(operand.piece(result, &all(rank)), operand.piece(into, &all(rank)));
+    }
+}
+
+/// Gives leaves their elements: their relays fold them, chunk by chunk, and pass on each. A relay
+/// serves its leaves one after another. Returns when a leaf may send the rest of its vector, so
+/// that results come back meanwhile, and the next turn.
+fn fold_for_leaves(
+    builder: &mut Builder,
+    operand: &Operand,
+    result: *mut u8,
+    starts: &[i64],
+) -> (Ready, usize) {
+    let (rank, placement) = (builder.rank(), builder.team.placement.clone());
+    let (relays, element) = (placement.relays(), &operand.element);
+    let rounds = relays.bundles.iter().map(Vec::len).max().unwrap_or(1) - 1;
+    let (mut ready, mut sent, mut turn) = (Ready::default(), Vec::new(), 0);
+    for round in 1..=rounds {
+        let served = |relay: usize| match relays.relay(relay) == relay {
+            true => relays.bundles[relays.places[relay]].get(round).copied(),
+            false => None,
+        };
+        let leaves = relays.bundles.iter().filter_map(|bundle| bundle.get(round));
+        let longest = leaves.map(|&leaf| starts[leaf + 1] - starts[leaf]).max().unwrap_or(0);
+        let most =
+            (CHUNK / element.size.max(1)).max(longest / (SEGMENTS / rounds as i64).max(1) + 1);
+        let sum = match served(rank) {
+            Some(leaf) => {
+                let memory = builder.scratch(starts[leaf + 1] - starts[leaf], element);
+                element.at(memory, -starts[leaf])
+            }
+            None => std::ptr::dangling_mut(),
+        };
+        let at_once = Ready::default();
+        let mut folding = StripeFold::new(operand, sum, sum, &at_once);
+        for first in (0..longest).step_by(most as usize) {
+            let chunk = |leaf: usize| {
+                let [start, end] =
+                    [first, first + most].map(|at| starts[leaf + 1].min(starts[leaf] + at));
+                start..end
+            };
+            let marks =
+                folding.append_some(builder, |relay| served(relay).map_or(0..0, chunk), turn);
+            sent.extend(marks.sent);
+            let relay = relays.relay(rank);
+            if let Some(leaf) = served(rank) {
+                let passed = builder.send(leaf, turn, operand.piece(sum, &chunk(leaf)));
+                builder.after(passed, marks.folded);
+            } else if served(relay) == Some(rank) {
+                builder.receive(relay, turn, operand.piece(result, &chunk(rank)));
+            }
+            turn += 1;
+        }
+    }
+    if placement.is_leaf(rank) {
+        let all = builder.join(sent);
+        ready.push(starts[starts.len() - 1], all);
+    }
+    (ready, turn)
 }

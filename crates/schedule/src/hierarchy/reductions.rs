@@ -7,7 +7,7 @@
 use super::Hierarchy;
 use crate::buffers::Piece;
 use crate::builder::{Builder, Mark};
-use crate::fold::{Ready, StripeFold};
+use crate::fold::Ready;
 use crate::operand::Operand;
 use crate::{Call, allreduce, broadcast, fold, reduce, scan, segments};
 
@@ -151,8 +151,7 @@ pub(crate) fn reduce_scatter(
     let result = element.at(memory, -first);
     let host = Operand { send: Some(vector), ..operand.clone() };
     builder.within(&leaders, |builder| {
-        let ready = Ready::default();
-        StripeFold::new(&host, vector, result, &ready).append(builder, &of_hosts, 0);
+        fold::fold_stripes(builder, &host, (vector, result), &of_hosts);
     });
     builder.phase();
     for follower in hierarchy.followers() {

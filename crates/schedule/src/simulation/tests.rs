@@ -208,6 +208,70 @@ fn payload_crosses_a_slow_link_once_in_each_direction() {
     }
 }
 
+/// Bytes that the slow hosts send and receive, each by itself.
+fn over_links(teams: &[Team], plans: &[Plan], slow: &[usize]) -> Vec<(i64, i64)> {
+    let messages = between_hosts(&teams[0], plans);
+    let sum = |crosses: &dyn Fn(&(usize, usize, i64)) -> bool| -> i64 {
+        messages.iter().filter(|message| crosses(message)).map(|message| message.2).sum()
+    };
+    let both = slow
+        .iter()
+        .map(|&host| (sum(&|message| message.0 == host), sum(&|message| message.1 == host)));
+    both.collect()
+}
+
+/// Teams of ranks whose hosts these are, of which some have slow links.
+fn behind_slow_links(hosts: &[u32], slow: &[usize]) -> Vec<Team> {
+    let rate = |host| if slow.contains(&host) { 125_000_000 } else { 1_250_000_000 };
+    let placement = Arc::new(Placement::new(hosts.iter().copied()).with_rates(rate));
+    let team = |rank| Team { placement: placement.clone(), ..team(rank, hosts.len(), 1) };
+    (0..hosts.len()).map(team).collect()
+}
+
+#[test]
+fn blocks_cross_a_slow_link_once() {
+    let block: Vec<u32> = (0..24).map(|rank| rank / 3).collect();
+    let cyclic: Vec<u32> = (0..24).map(|rank| rank % 8).collect();
+    let unequal: Vec<u32> = (0..20).map(|rank| [0, 1, 2, 0, 3, 3, 3][rank % 7]).collect();
+    for hosts in [(0..8).collect(), (0..7).collect(), block, cyclic, unequal] {
+        for slow in [&[0][..], &[2], &[1, 3], &[0, 1, 2]] {
+            let teams = behind_slow_links(&hosts, slow);
+            let all = |count| 8 * count * teams.len() as i64;
+            for (collective, count) in [
+                (Collective::Allgather, 2_000),
+                (Collective::Allgather, 20_000),
+                (Collective::Allgatherv, 20_000),
+                (Collective::ReduceScatter, 2_000),
+                (Collective::ReduceScatter, 20_000),
+            ] {
+                let plans = plans(collective, &teams, 0, count);
+                for (&host, both) in slow.iter().zip(over_links(&teams, &plans, slow)) {
+                    let own = 8 * count * teams[0].placement.members(host).len() as i64;
+                    let least = match collective {
+                        Collective::ReduceScatter => (all(count), own),
+                        _ => (own, all(count) - own),
+                    };
+                    assert_eq!(both, least, "{collective:?} {count} {host} of {hosts:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_host_behind_a_slow_link_takes_no_longer_than_its_link() {
+    let teams = behind_slow_links(&(0..8).collect::<Vec<u32>>(), &[3]);
+    let network = teams[0].placement.network();
+    let count = 1 << 17;
+    for (collective, most) in [(Collective::Allgather, 7), (Collective::ReduceScatter, 8)] {
+        let costs = CostModel { links: Some(network.into()), ..COSTS };
+        let plans = plans(collective, &teams, 0, count);
+        let time = completion_time(&teams[0], &plans, &costs).expect("the plan ends");
+        let link = most * 8 * count as u64 * (crate::cost::SECOND / network.hosts[3].link.rate);
+        assert!(time * 100 < link * 104, "{collective:?}: {time} of {link}");
+    }
+}
+
 /// Teams of all ranks on random hosts, of which each has up to `most` ranks.
 fn random_teams(random: &mut Random, hosts: usize, most: usize) -> Vec<Team> {
     let network = random_network(random, hosts);

@@ -185,6 +185,33 @@ fn random_cases(seed: u64, rounds: usize, sizes: &[usize]) -> impl Iterator<Item
     })
 }
 
+/// Long calls whose blocks pass through relays, since some hosts have slow links.
+fn relayed_cases(seed: u64, number: usize) -> impl Iterator<Item = Case> {
+    let mut random = Random::new(seed);
+    let relayed =
+        [What::Allgather, What::Allgatherv, What::ReduceScatterBlock, What::ReduceScatter];
+    (0..number).flat_map(move |_| relayed).map(move |what| {
+        let size = 3 + random.below(9);
+        let hosts = 2 + random.below(size);
+        let mappings = [
+            Mapping::Block(1 + size / hosts),
+            Mapping::Cyclic(hosts),
+            Mapping::Unequal(hosts),
+            Mapping::Apart,
+            Mapping::Apart,
+        ];
+        let placement = mappings[random.below(mappings.len())].placement(&mut random, size);
+        let slow: Vec<bool> = (0..size).map(|_| random.below(3) == 0).collect();
+        let placement = placement.with_rates(|host| if slow[host] { 1 } else { 10 });
+        Case {
+            shape: [Shape::Words, Shape::Words, Shape::Gaps][random.below(3)],
+            op: [Op::Predefined, Op::User, Op::NonCommutative][random.below(3)],
+            in_place: random.below(3) == 0,
+            ..case(what, placement, size, [600, 3_000, 9_000][random.below(3)])
+        }
+    })
+}
+
 /// Calls of many ranks, of one byte from each to each, with the algorithms of the table.
 fn large_cases(
     seed: u64,
@@ -226,6 +253,11 @@ fn every_algorithm_does_what_the_standard_says() {
 #[test]
 fn so_does_every_algorithm_on_many_ranks() {
     verify(random_cases(2, 1, &[24, 33, 64]));
+}
+
+#[test]
+fn long_calls_pass_around_slow_links() {
+    verify(relayed_cases(11, 12));
 }
 
 #[test]
