@@ -78,12 +78,14 @@ impl Placements {
         self.versions.push(Version { placement, rates: Some(rates), since: begun });
     }
 
-    /// What the next long blocking call does: the same on all members.
-    pub fn next_check(&mut self) -> LinkCheck {
+    /// What the next long blocking call does, which may show the rates of links: the same on all
+    /// members.
+    pub fn next_check(&mut self, shows_rates: bool) -> LinkCheck {
         if !std::mem::replace(&mut self.is_settled, true) {
             return LinkCheck::Measure;
         }
-        if self.versions.last().is_none_or(|version| version.rates.is_none()) {
+        let is_agreed = self.versions.last().is_some_and(|version| version.rates.is_some());
+        if !shows_rates || !is_agreed {
             return LinkCheck::Nothing;
         }
         self.long_calls += 1;
@@ -135,7 +137,7 @@ mod tests {
         let mut placements = Placements::default();
         assert_eq!(is_slow(&placements, CallForm::Blocking, 7), None);
         assert_eq!(
-            [(); 2].map(|()| placements.next_check()),
+            [(); 2].map(|()| placements.next_check(true)),
             [LinkCheck::Measure, LinkCheck::Nothing]
         );
         placements.adopt(placement(1), Arc::new([1, 100]), [8, 3, 5]);
@@ -160,7 +162,7 @@ mod tests {
         placements.inherit(placement(1), Arc::new([1, 100]));
         let mut compared = Vec::new();
         for call in 1..5000 {
-            if let LinkCheck::Compare(observed) = placements.next_check() {
+            if let LinkCheck::Compare(observed) = placements.next_check(true) {
                 compared.push((call, observed));
             }
             placements.note(100 * call, Duration::from_millis(100));
@@ -175,7 +177,7 @@ mod tests {
         placements.inherit(placement(1), Arc::new([1, 100]));
         let observed: Vec<u64> = (1..=256)
             .filter_map(|call| {
-                let check = placements.next_check();
+                let check = placements.next_check(true);
                 let is_early = call < 32 || (64..128).contains(&call);
                 placements.note(if is_early { 1000 } else { 10 }, Duration::from_secs(1));
                 if let LinkCheck::Compare(observed) = check { Some(observed) } else { None }
@@ -188,9 +190,10 @@ mod tests {
     fn a_hint_replaces_what_was_inherited() {
         let mut placements = Placements::default();
         placements.inherit(placement(1), Arc::new([1, 100]));
-        assert_eq!(placements.next_check(), LinkCheck::Observe);
+        assert_eq!(placements.next_check(true), LinkCheck::Observe);
+        assert_eq!(placements.next_check(false), LinkCheck::Nothing);
         placements.describe(placement(100));
-        assert_eq!(placements.next_check(), LinkCheck::Nothing);
+        assert_eq!(placements.next_check(true), LinkCheck::Nothing);
         assert_eq!(is_slow(&placements, CallForm::Blocking, 0), Some(false));
         assert_eq!(placements.rates(CallForm::Blocking, 0), None);
     }

@@ -112,16 +112,26 @@ impl Operation {
         Ok(Plan { signature: CallSignature::of(self), ..builder.finish()? })
     }
 
-    /// The bytes of a call for which hosts behind slow links are leaves, if all ranks know them,
-    /// else 0.
-    pub fn bytes_between_hosts(&self) -> i64 {
+    /// The bytes of a call among `ranks` ranks for which hosts behind slow links are leaves, if all
+    /// ranks know them, else 0.
+    pub fn bytes_between_hosts(&self, ranks: usize) -> i64 {
         match self {
             Operation::Bcast { data, .. } => data.bytes(),
-            Operation::Reduce { operand, .. } | Operation::Allreduce { operand, .. } => {
-                operand.bytes()
-            }
+            Operation::Allgather(arguments) => arguments.receive.total_bytes(ranks),
+            Operation::Reduce { operand, .. }
+            | Operation::Allreduce { operand, .. }
+            | Operation::ReduceScatter { operand, .. } => operand.bytes(),
             _ => 0,
         }
+    }
+
+    /// True if all these bytes pass the link of each host in a call that does not wait for slower
+    /// links, so that its time tells something of the link.
+    pub fn shows_rates(&self) -> bool {
+        matches!(
+            self,
+            Operation::Bcast { .. } | Operation::Reduce { .. } | Operation::Allreduce { .. }
+        )
     }
 
     /// True if no rank has data for another one or waits for others. All ranks get the same answer.

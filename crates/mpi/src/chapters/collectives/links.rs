@@ -34,18 +34,18 @@ const SHORT: usize = 8;
 /// when it begins.
 #[inline]
 pub(super) fn attend(comm: &Comm, operation: &Operation) -> Result<Option<(i64, Instant)>> {
-    let bytes = operation.bytes_between_hosts();
+    let bytes = operation.bytes_between_hosts(comm.group.peers.len());
     if bytes < LEAST {
         return Ok(None);
     }
-    let check = comm.placements().next_check();
+    let check = comm.placements().next_check(operation.shows_rates());
     match check {
         LinkCheck::Nothing => return Ok(None),
         LinkCheck::Measure => measure(comm, check)?,
         LinkCheck::Compare(observed) if is_doubtful(comm, observed)? => measure(comm, check)?,
         _ => {}
     }
-    Ok(Some((bytes, Instant::now())))
+    Ok(operation.shows_rates().then(|| (bytes, Instant::now())))
 }
 
 /// True if the best rate that some leader has observed does not fit what is assumed.
