@@ -17,9 +17,9 @@ use crate::{Call, broadcast, gather, group_costs, hierarchy};
 
 /// Blocks that a leaf receives at the same time.
 const WINDOW: usize = 2;
-/// Up to this many bytes of all blocks together, the number of messages in a row counts, and not
-/// what a slow link carries.
-const SHORT: i64 = 64 << 10;
+/// Of fewer bytes of all blocks together, the number of messages in a row counts, and not what a
+/// slow link carries.
+const LONG: i64 = 64 << 10;
 
 /// Arguments of an allgather.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
     let placement = &builder.team.placement;
     let is_forced = call.selection.forced(collective, size).is_some();
     let mut by_ring =
-        placement.has_leaves() && !placement.has_levels() && total > SHORT && !is_forced;
+        placement.has_leaves() && !placement.has_levels() && total >= LONG && !is_forced;
     if placement.has_groups() && !is_forced {
         match group_costs::way_of_allgather(placement, total) {
             AllgatherWay::Table => {}

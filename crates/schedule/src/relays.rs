@@ -2,10 +2,14 @@
 //! that is ([`Placement::is_leaf`]).
 //!
 //! A leaf sends its block to its relay, one of its innermost group if possible; leaves take relays
-//! in turn. Blocks come to a leaf from the hosts that have them first, so that no relay's link
-//! carries them all, unless hosts form groups: then from its relay, so that they enter its group
-//! once.
+//! in turn. The other blocks come from the relay too, so that they enter its group once, and by one
+//! connection, which costs fewer acknowledgements. But where that would take the links of relays
+//! longer than those of leaves, and there are no groups, each block comes from the host that has it
+//! first.
 
+use towpath_topology::NetworkHost;
+
+use crate::cost::LinkCost;
 use crate::placement_costs::Relays;
 use crate::team::Placement;
 
@@ -26,8 +30,8 @@ impl Relays {
     /// The relays of a placement. The ring visits groups of hosts one after another.
     fn of(placement: &Placement) -> Relays {
         let (hosts, network) = (placement.hosts(), placement.network());
-        let by_one = placement.has_groups();
-        let order = if by_one { &placement.group_costs().ring[..] } else { &[] };
+        let has_groups = placement.has_groups();
+        let order = if has_groups { &placement.group_costs().ring[..] } else { &[] };
         let all = (0..hosts).map(|place| order.get(place).copied().unwrap_or(place));
         let (leaves, passing): (Vec<usize>, Vec<usize>) =
             all.partition(|&host| placement.is_leaf(host));
@@ -49,6 +53,7 @@ impl Relays {
             *served += 1;
             bundles[places[leaf]].push(leaf);
         }
+        let by_one = has_groups || have_time(&network.hosts, &bundles);
         Relays { bundles, places, by_one }
     }
 
@@ -87,6 +92,17 @@ impl Relays {
     }
 }
 
+/// True if links of relays carry everything for each of their leaves, and what goes around the ring,
+/// in the time that a leaf's link takes.
+fn have_time(hosts: &[NetworkHost], bundles: &[Vec<usize>]) -> bool {
+    let gap = |&host: &usize| LinkCost::from(hosts[host].link).gap_per_byte;
+    let least = bundles.iter().flat_map(|bundle| &bundle[1..]).map(gap).min();
+    bundles.iter().all(|bundle| {
+        let passages = bundle.len() as u64 + u64::from(hosts[bundle[0]].link.half_duplex);
+        least.is_none_or(|least| gap(&bundle[0]).saturating_mul(passages) <= least)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,8 +117,13 @@ mod tests {
         assert_eq!(relays.bundles, [&[1, 0, 5][..], &[2, 3], &[6, 4]]);
         assert_eq!([0, 1, 4].map(|host| relays.relay(host)), [1, 1, 6]);
         assert_eq!(relays.before(3, 1), [1, 0, 5]);
-        assert_eq!(relays.given(2, 3).collect::<Vec<_>>(), [0, 5, 4]);
+        // A relay has the time to give its leaf all blocks.
+        assert_eq!(relays.given(2, 1).collect::<Vec<_>>(), [3]);
+        assert_eq!(relays.given(2, 3).count(), 0);
+        let placement = placement.with_rates(|host| if slow.contains(&host) { 40 } else { 100 });
+        let relays = placement.relays();
         assert_eq!(relays.given(2, 1).count(), 0);
+        assert_eq!(relays.given(2, 3).collect::<Vec<_>>(), [0, 5, 4]);
     }
 
     #[test]

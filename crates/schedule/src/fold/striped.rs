@@ -161,9 +161,9 @@ impl<'a> StripeFold<'a> {
     }
 }
 
-/// Up to this many bytes of the whole vector, one message more in a row costs more time than a slow
-/// link takes for what it carries.
-const SHORT: i64 = 64 << 10;
+/// With fewer bytes of the whole vector, one message more in a row costs more time than a slow link
+/// takes for what it carries.
+const LONG: i64 = 64 << 10;
 
 /// Gives rank p the elements from `starts[p]` to `starts[p + 1]` of the fold of all vectors, in the
 /// same elements of `into`. The vector of MPI_IN_PLACE is at `own`.
@@ -181,7 +181,7 @@ pub(crate) fn fold_stripes(
     let placement = builder.team.placement.clone();
     let is_among_hosts = placement.hosts() == builder.size() && builder.size() > 2;
     let ready = Ready::default();
-    if !placement.has_leaves() || !is_among_hosts || operand.bytes() <= SHORT {
+    if !placement.has_leaves() || !is_among_hosts || operand.bytes() < LONG {
         StripeFold::new(operand, own, into, &ready).append(builder, starts, 0);
         return;
     }
