@@ -92,8 +92,8 @@ impl Relays {
     }
 }
 
-/// True if links of relays carry everything for each of their leaves, and what goes around the ring,
-/// in the time that a leaf's link takes.
+/// True if links of relays carry everything for each of their leaves, and what goes around the
+/// ring, in the time that a leaf's link takes.
 fn have_time(hosts: &[NetworkHost], bundles: &[Vec<usize>]) -> bool {
     let gap = |&host: &usize| LinkCost::from(hosts[host].link).gap_per_byte;
     let least = bundles.iter().flat_map(|bundle| &bundle[1..]).map(gap).min();
