@@ -92,14 +92,14 @@ impl<'a> StripeFold<'a> {
         starts: &[i64],
         turn: usize,
     ) -> StripeMarks {
-        self.append_some(builder, |rank| starts[rank]..starts[rank + 1], turn)
+        self.append_some(builder, &|rank| starts[rank]..starts[rank + 1], turn)
     }
 
     /// The same for other stripes, which need not follow each other.
     fn append_some(
         &mut self,
         builder: &mut Builder,
-        range: impl Fn(usize) -> Range<i64>,
+        range: &dyn Fn(usize) -> Range<i64>,
         turn: usize,
     ) -> StripeMarks {
         let StripeFold { operand, own, into, ready, .. } = *self;
@@ -200,7 +200,7 @@ pub(crate) fn fold_stripes(
         true => starts[rank]..starts[rank],
         false => all(rank),
     };
-    StripeFold::new(&apart, own, result, &ready).append_some(builder, of_others, turn);
+    StripeFold::new(&apart, own, result, &ready).append_some(builder, &of_others, turn);
     if result != into {
         builder.phase();
         builder.copy(operand.piece(result, &all(rank)), operand.piece(into, &all(rank)));
@@ -245,7 +245,7 @@ fn fold_for_leaves(
                 start..end
             };
             let marks =
-                folding.append_some(builder, |relay| served(relay).map_or(0..0, chunk), turn);
+                folding.append_some(builder, &|relay| served(relay).map_or(0..0, chunk), turn);
             sent.extend(marks.sent);
             let relay = relays.relay(rank);
             if let Some(leaf) = served(rank) {
