@@ -38,11 +38,10 @@ pub(super) fn attend(comm: &Comm, operation: &Operation) -> Result<Option<(i64, 
     if bytes < LEAST {
         return Ok(None);
     }
-    let check = comm.placements().next_check(operation.shows_rates());
-    match check {
+    match comm.placements().next_check(operation.shows_rates()) {
         LinkCheck::Nothing => return Ok(None),
-        LinkCheck::Measure => measure(comm, check)?,
-        LinkCheck::Compare(observed) if is_doubtful(comm, observed)? => measure(comm, check)?,
+        check @ LinkCheck::Measure => measure(comm, check)?,
+        check @ LinkCheck::Compare(observed) if is_doubtful(comm, observed)? => measure(comm, check)?,
         _ => {}
     }
     Ok(operation.shows_rates().then(|| (bytes, Instant::now())))
@@ -90,9 +89,9 @@ fn measure(comm: &Comm, check: LinkCheck) -> Result<()> {
     let hosts_of_job: Vec<u32> = leaders.iter().map(|&rank| process::host_of(peers[rank])).collect();
     let mut own_rate = 0;
     if let Some(team) = team.leaders() {
+        let known = jobs.remembered_rates(&hosts_of_job).filter(|_| check == LinkCheck::Measure);
         let host = team.rank;
         let mut leaders = HostLeaders { team, sequence, memory: vec![0; 2 * measurement::LONGEST] };
-        let known = if check == LinkCheck::Measure { jobs.remembered_rates(&hosts_of_job) } else { None };
         own_rate = measurement::known_or_measured(&mut leaders, host, known, hosts, cores)?[host];
     }
     let [begun, kept] = [CallForm::Nonblocking, CallForm::Persistent].map(|form| comm.calls_by_messages(form));
