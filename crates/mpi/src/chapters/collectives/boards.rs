@@ -73,9 +73,8 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     let outcome = unsafe { board.execute(operation, by_messages, &mut waiter) };
     let failure = if board.sends_apart(operation, outcome) {
         let team = comm.team(Plane::Collective);
-        let call = Call { team: &team, selection };
         // SAFETY: as above; this waits for the messages.
-        let run = unsafe { board.messages_apart(operation, outcome, &call, None) };
+        let run = unsafe { board.messages_apart(operation, outcome, &Call { team: &team, selection }, None) };
         recover(run.map_err(plan_failed)?.into(), team.context)?.1
     } else {
         match outcome {

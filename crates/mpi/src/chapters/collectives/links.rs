@@ -38,11 +38,12 @@ pub(super) fn attend(comm: &Comm, operation: &Operation) -> Result<Option<(i64, 
     if bytes < LEAST {
         return Ok(None);
     }
-    match comm.placements().next_check(operation.shows_rates()) {
+    let check = comm.placements().next_check(operation.shows_rates());
+    match check {
         LinkCheck::Nothing => return Ok(None),
-        check @ LinkCheck::Measure => measure(comm, check)?,
-        check @ LinkCheck::Compare(observed) if is_doubtful(comm, observed)? => measure(comm, check)?,
-        _ => {}
+        LinkCheck::Observe => {}
+        LinkCheck::Compare(observed) if !is_doubtful(comm, observed)? => {}
+        _ => measure(comm, check)?,
     }
     Ok(operation.shows_rates().then(|| (bytes, Instant::now())))
 }
