@@ -107,17 +107,32 @@ pub(super) fn append(runs: &mut Vec<Run>, run: Run) {
     }
 }
 
-/// The bytes `from..from + length` of runs in a row.
-pub(super) fn part(runs: &[Run], from: i64, length: i64) -> Vec<Run> {
-    let (mut first, mut parts) = (0, Vec::new());
-    for run in runs {
-        let (low, high) = (from.max(first), (from + length).min(first + run.length));
-        if low < high {
-            run.cut(low - first, high - low, &mut parts);
-        }
-        first += run.length;
+/// Takes bytes from the front of runs in a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Front<'a> {
+    runs: &'a [Run],
+    /// Bytes of the first run that have been taken.
+    taken: i64,
+}
+
+impl<'a> Front<'a> {
+    pub(super) fn of(runs: &'a [Run]) -> Front<'a> {
+        Front { runs, taken: 0 }
     }
-    parts
+
+    /// The next `length` bytes, or as many as are left, appended to `into`.
+    pub(super) fn take(&mut self, mut length: i64, into: &mut Vec<Run>) {
+        while length > 0
+            && let Some((run, rest)) = self.runs.split_first()
+        {
+            let number = length.min(run.length - self.taken);
+            run.cut(self.taken, number, into);
+            (self.taken, length) = (self.taken + number, length - number);
+            if self.taken == run.length {
+                (self.runs, self.taken) = (rest, 0);
+            }
+        }
+    }
 }
 
 /// Bytes in runs.
@@ -165,6 +180,14 @@ impl Memory {
     /// Removes the content of `length` bytes.
     fn forget(&mut self, address: i64, length: i64) {
         let end = address + length;
+        match self.runs.range(..end).next_back() {
+            Some((&first, run)) if first == address && run.length == length => {
+                self.runs.remove(&first);
+                return;
+            }
+            Some((&first, run)) if first + run.length > address => {}
+            _ => return,
+        }
         let begin = self.runs.range(..=address).next_back().map_or(address, |(&first, _)| first);
         let touched = self.runs.range(begin..end);
         let touched = touched.filter(|&(first, run)| first + run.length > address);
@@ -260,6 +283,9 @@ mod tests {
         let mut all = Vec::new();
         memory.read(0, 64, &mut all).unwrap();
         assert!(all.len() <= 3, "{all:?}");
-        assert_eq!(bytes(&part(&all, 20, 8)), bytes(&[run(2, 20, 4), run(3, 16, 4)]));
+        let (mut front, mut skipped, mut taken) = (Front::of(&all), Vec::new(), Vec::new());
+        front.take(20, &mut skipped);
+        front.take(8, &mut taken);
+        assert_eq!(bytes(&taken), bytes(&[run(2, 20, 4), run(3, 16, 4)]));
     }
 }

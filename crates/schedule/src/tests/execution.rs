@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::content::{Memory, Origin, Run, append, length_of, part};
+use super::content::{Front, Memory, Origin, Run, length_of};
 use super::definition::{Case, Content, Duty};
 use super::folds::{FoldId, Folds, LITERAL, Literals};
 use super::knowledge::Ranks;
@@ -11,6 +11,8 @@ use super::order::Order;
 use super::steps::{Action, Place, Steps, check_order};
 use crate::buffers::{Element, Scratch};
 use crate::plan::{Expansion, Plan};
+
+mod reductions;
 
 /// What is wrong with a schedule, in words.
 pub(super) type Fault = String;
@@ -127,10 +129,11 @@ impl Execution<'_> {
     /// Stores what memory contains before the call.
     fn fill(&self, memory: &mut Memory, place: &Place, content: &Content) {
         let Content::Data(runs) = content else { panic!("inputs are data") };
-        let mut at = 0;
+        let mut front = Front::of(runs);
         let stored = place.each(|address, length| {
-            memory.write(address, &part(runs, at, length));
-            at += length;
+            let mut row = Vec::new();
+            front.take(length, &mut row);
+            memory.write(address, &row);
             Ok::<(), ()>(())
         });
         stored.expect("nothing forbids that");
@@ -188,15 +191,7 @@ impl Execution<'_> {
                 let runs = self.ranks[rank].read(&from)?;
                 self.ranks[rank].write(&to, &runs)?;
             }
-            Action::Reduce { input, inout, number, distance } => {
-                for index in 0..number {
-                    let moved = |place: &Place, distance: i64| match *place {
-                        Place::Row(at, length) => Place::Row(at + distance * index, length),
-                        ref place => place.clone(),
-                    };
-                    self.reduce(rank, &moved(&input, distance.0), &moved(&inout, distance.1))?;
-                }
-            }
+            Action::Reduce(chain) => self.reduce(rank, &chain)?,
             Action::Expand { expansion } => self.expand(rank, step, expansion)?,
             Action::Send { to, turn, .. } => {
                 let key = (rank as u32, to as u32, turn);
@@ -247,35 +242,6 @@ impl Execution<'_> {
         }
         self.complete(from, send)?;
         self.complete(to, receive)
-    }
-
-    /// `inout = input op inout`, element by element.
-    fn reduce(&mut self, rank: usize, input: &Place, inout: &Place) -> Result<(), Fault> {
-        let state = &mut self.ranks[rank];
-        let (lower, upper) = (state.read(input)?, state.read(inout)?);
-        let mut uppers = upper.iter().flat_map(|run| run.chunks());
-        let mut sums = Vec::new();
-        let mut rest: Option<(Origin, i64)> = None;
-        for (mut one, mut length) in lower.iter().flat_map(|run| run.chunks()) {
-            while length > 0 {
-                let Some((other, number)) = rest.take().or_else(|| uppers.next()) else {
-                    return Err("the operands of a reduction differ in length".into());
-                };
-                let both = length.min(number);
-                if one.offset != other.offset || one.fold == LITERAL || other.fold == LITERAL {
-                    return Err(format!(
-                        "reduces {one:?} and {other:?}, which do not belong together"
-                    ));
-                }
-                let fold = self.folds.combine(one.fold, other.fold);
-                append(&mut sums, Run::of(Origin { fold, ..one }, both));
-                (one, length) = (one.after(both), length - both);
-                if number > both {
-                    rest = Some((other.after(both), number - both));
-                }
-            }
-        }
-        self.ranks[rank].write(inout, &sums)
     }
 
     /// Adds the steps that follow from what a rank has received.
@@ -355,7 +321,7 @@ impl Execution<'_> {
         let known = self.case.is_barrier().then(|| std::mem::take(&mut state.known[step as usize]));
         let Steps { waiting, .. } = &mut state.steps;
         let mut waiting = std::mem::take(waiting);
-        for &follower in state.steps.followers(step) {
+        for &follower in state.steps.followers.of(step) {
             if let Some(known) = &known {
                 state.known[follower as usize].add(known);
             }
@@ -491,10 +457,11 @@ impl RankState {
 
     /// Writes as many bytes as there are.
     fn write(&mut self, place: &Place, runs: &[Run]) -> Result<(), Fault> {
-        let (mut at, all) = (0, length_of(runs));
+        let (all, mut front, mut part) = (length_of(runs), Front::of(runs), Vec::new());
+        let mut left = all;
         let RankState { memory, writable, .. } = self;
         place.each(|address, length| {
-            let length = length.min(all - at);
+            let length = length.min(left);
             if length > 0 {
                 let index = writable.partition_point(|row| row.0 <= address);
                 let row = index.checked_sub(1).map(|index| writable[index]);
@@ -505,10 +472,14 @@ impl RankState {
                 }
                 match length == all {
                     true => memory.write(address, runs),
-                    false => memory.write(address, &part(runs, at, length)),
+                    false => {
+                        part.clear();
+                        front.take(length, &mut part);
+                        memory.write(address, &part);
+                    }
                 }
+                left -= length;
             }
-            at += length;
             Ok(())
         })
     }

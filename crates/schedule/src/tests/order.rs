@@ -109,6 +109,19 @@ impl Order {
     /// Fails with a step that may access the same bytes at the same time.
     pub(super) fn access(&mut self, step: u32, access: Access) -> Result<(), u32> {
         let Access { first, end, writes } = access;
+        match self.bytes.range_mut(..end).next_back() {
+            Some((&begin, accessed)) if begin == first && accessed.end == end => {
+                let mut accessed = std::mem::take(accessed);
+                let found = self.add_access(step, writes, &mut accessed);
+                self.bytes.insert(first, accessed);
+                return found;
+            }
+            Some((_, accessed)) if accessed.end > first => {}
+            _ => {
+                self.bytes.insert(first, Accessed::by(step, end, writes));
+                return Ok(());
+            }
+        }
         self.split(first);
         self.split(end);
         let touched: Vec<i64> = self.bytes.range(first..end).map(|(&begin, _)| begin).collect();
@@ -119,14 +132,7 @@ impl Order {
                 self.bytes.insert(at, Accessed::by(step, begin, writes));
             }
             let mut accessed = self.bytes.remove(&begin).expect("it was found");
-            let readers = accessed.readers.iter().filter(|_| writes);
-            let others: Vec<u32> = accessed.writer.iter().chain(readers).copied().collect();
-            let rival = others.into_iter().find(|&other| !self.follows(step, other));
-            found = found.and(rival.map_or(Ok(()), Err));
-            match writes {
-                true => (accessed.writer, accessed.readers) = (Some(step), Vec::new()),
-                false => accessed.readers.push(step),
-            }
+            found = found.and(self.add_access(step, writes, &mut accessed));
             at = accessed.end;
             self.bytes.insert(begin, accessed);
         }
@@ -134,6 +140,21 @@ impl Order {
             self.bytes.insert(at, Accessed::by(step, end, writes));
         }
         found
+    }
+
+    /// Adds an access of a step to others of the same bytes.
+    fn add_access(&mut self, step: u32, writes: bool, accessed: &mut Accessed) -> Result<(), u32> {
+        let readers = accessed.readers.iter().filter(|_| writes);
+        let mut others = accessed.writer.iter().chain(readers);
+        let rival = others.find(|&&other| !self.follows(step, other)).copied();
+        match writes {
+            true => {
+                accessed.writer = Some(step);
+                accessed.readers.clear();
+            }
+            false => accessed.readers.push(step),
+        }
+        rival.map_or(Ok(()), Err)
     }
 
     /// Cuts what is known at an address.

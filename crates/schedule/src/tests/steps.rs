@@ -30,6 +30,14 @@ impl Place {
         }
     }
 
+    /// The address and length, if it is one row.
+    pub(super) fn row(&self) -> Option<(i64, i64)> {
+        match *self {
+            Place::Row(address, length) => Some((address, length)),
+            Place::Rows(_) => None,
+        }
+    }
+
     pub(super) fn bytes(&self) -> i64 {
         match self {
             Place::Row(_, length) => *length,
@@ -37,14 +45,10 @@ impl Place {
         }
     }
 
-    fn of_rows(rows: Vec<(i64, i64)>) -> Place {
-        let mut joined: Vec<(i64, i64)> = Vec::new();
-        for (address, length) in rows.into_iter().filter(|row| row.1 > 0) {
-            match joined.last_mut() {
-                Some(last) if last.0 + last.1 == address => last.1 += length,
-                _ => joined.push((address, length)),
-            }
-        }
+    /// Rows in the order in which they are sent.
+    pub(super) fn of_rows(rows: impl IntoIterator<Item = (i64, i64)>) -> Place {
+        let mut joined = Vec::new();
+        rows.into_iter().for_each(|row| push(&mut joined, row));
         match joined[..] {
             [] => Place::Row(0, 0),
             [(address, length)] => Place::Row(address, length),
@@ -66,6 +70,15 @@ impl Place {
     }
 }
 
+/// Appends a row to others.
+fn push(rows: &mut Vec<(i64, i64)>, (address, length): (i64, i64)) {
+    match rows.last_mut() {
+        Some(last) if last.0 + last.1 == address => last.1 += length,
+        _ if length > 0 => rows.push((address, length)),
+        _ => {}
+    }
+}
+
 /// Appends the rows of so many elements, the first of which is at `first`.
 fn repeat(
     element: &[(i64, i64)],
@@ -73,9 +86,14 @@ fn repeat(
     (count, extent): (i64, i64),
     rows: &mut Vec<(i64, i64)>,
 ) {
+    if let &[(address, length)] = element
+        && length == extent
+    {
+        return push(rows, (first + address, count * length));
+    }
     for index in 0..count {
         let moved = first + index * extent;
-        rows.extend(element.iter().map(|&(address, length)| (moved + address, length)));
+        element.iter().for_each(|&(address, length)| push(rows, (moved + address, length)));
     }
 }
 
@@ -91,7 +109,7 @@ fn rows_of(datatype: &Datatype) -> Vec<(i64, i64)> {
         repeat(&of_children[child], first, (count, children[child].extent()), &mut rows);
     };
     match contents.combiner {
-        Combiner::Named => rows.push((0, datatype.size())),
+        Combiner::Named => push(&mut rows, (0, datatype.size())),
         Combiner::Dup | Combiner::Resized => add(0, 1, 0),
         Combiner::Contiguous => add(0, numbers[0], 0),
         Combiner::Hindexed | Combiner::Struct => {
@@ -108,34 +126,99 @@ fn rows_of(datatype: &Datatype) -> Vec<(i64, i64)> {
     rows
 }
 
+/// Reductions one after the other, `inout = input op inout`.
+#[derive(Clone, Debug)]
+pub(super) struct Chain {
+    /// The operands of the first one.
+    pub(super) input: Place,
+    pub(super) inout: Place,
+    /// How many.
+    pub(super) number: i64,
+    /// How far the operands move from each to the next; only those in a row do.
+    pub(super) distance: (i64, i64),
+}
+
+impl Chain {
+    /// A reduction in the chain, by its number.
+    pub(super) fn operands(&self, number: i64) -> (Place, Place) {
+        let moved = |place: &Place, distance: i64| match *place {
+            Place::Row(at, length) => Place::Row(at + distance * number, length),
+            ref place => place.clone(),
+        };
+        (moved(&self.input, self.distance.0), moved(&self.inout, self.distance.1))
+    }
+}
+
 /// What a step does, see [`StepAction`].
 #[derive(Clone, Debug)]
 pub(super) enum Action {
-    Send {
-        to: usize,
-        turn: u16,
-        place: Place,
-    },
-    Receive {
-        from: usize,
-        turn: u16,
-        place: Place,
-    },
-    Copy {
-        from: Place,
-        to: Place,
-    },
-    /// Several reductions in a row, whose operands are this far apart.
-    Reduce {
-        input: Place,
-        inout: Place,
-        number: i64,
-        distance: (i64, i64),
-    },
-    Expand {
-        expansion: usize,
-    },
+    Send { to: usize, turn: u16, place: Place },
+    Receive { from: usize, turn: u16, place: Place },
+    Copy { from: Place, to: Place },
+    Reduce(Chain),
+    Expand { expansion: usize },
     Join,
+}
+
+/// For each step some others: those that wait for it, or those that it waits for.
+#[derive(Debug, Default)]
+pub(super) struct Edges {
+    /// For each step the end of its part of `others`.
+    ends: Vec<u32>,
+    others: Vec<u32>,
+}
+
+impl Edges {
+    fn length(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The others of a step.
+    pub(super) fn of(&self, step: u32) -> &[u32] {
+        let first = step.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.others[first as usize..self.ends[step as usize] as usize]
+    }
+
+    fn each(&self) -> impl Iterator<Item = &[u32]> {
+        (0..self.length() as u32).map(|step| self.of(step))
+    }
+
+    /// Adds the others of the next step, without those that repeat the one before.
+    fn push(&mut self, others: impl IntoIterator<Item = u32>) {
+        let first = self.others.len();
+        for other in others {
+            if self.others.len() == first || self.others.last() != Some(&other) {
+                self.others.push(other);
+            }
+        }
+        self.ends.push(self.others.len() as u32);
+    }
+
+    /// The same edges from their other ends, whose steps are as many: ascending for each step.
+    fn reversed(&self) -> Edges {
+        let mut next = vec![0; self.length() + 1];
+        self.others.iter().for_each(|&other| next[other as usize + 1] += 1);
+        for step in 0..self.length() {
+            next[step + 1] += next[step];
+        }
+        next.pop();
+        let mut others = vec![0; self.others.len()];
+        for (step, edges) in self.each().enumerate() {
+            for &other in edges {
+                let slot = &mut next[other as usize];
+                others[*slot as usize] = step as u32;
+                *slot += 1;
+            }
+        }
+        Edges { ends: next, others }
+    }
+
+    /// Appends the edges of other steps, the first of which has the next number.
+    fn append(&mut self, other: Edges) {
+        let (steps, edges) = (self.length() as u32, self.others.len() as u32);
+        self.ends.extend(other.ends.into_iter().map(|end| end + edges));
+        self.others.extend(other.others.into_iter().map(|step| step + steps));
+    }
 }
 
 /// The steps of a rank, and which of them follow a step.
@@ -144,29 +227,17 @@ pub(super) struct Steps {
     pub(super) actions: Vec<Action>,
     /// Number of steps that each step waits for.
     pub(super) waiting: Vec<u32>,
-    /// Index of the first follower of each step.
-    first_follower: Vec<u32>,
-    followers: Vec<u32>,
+    /// The steps that wait for each.
+    pub(super) followers: Edges,
 }
 
 impl Steps {
-    /// The steps that wait for a step.
-    pub(super) fn followers(&self, step: u32) -> &[u32] {
-        let first = self.first_follower[step as usize] as usize;
-        let end = self
-            .first_follower
-            .get(step as usize + 1)
-            .map_or(self.followers.len(), |&at| at as usize);
-        &self.followers[first..end]
-    }
-
     /// Appends steps. Returns the number of the first one.
     pub(super) fn append(&mut self, other: Steps) -> u32 {
-        let (first, edges) = (self.actions.len() as u32, self.followers.len() as u32);
+        let first = self.actions.len() as u32;
         self.actions.extend(other.actions);
         self.waiting.extend(other.waiting);
-        self.first_follower.extend(other.first_follower.into_iter().map(|at| at + edges));
-        self.followers.extend(other.followers.into_iter().map(|step| step + first));
+        self.followers.append(other.followers);
         first
     }
 
@@ -187,19 +258,18 @@ impl Steps {
 }
 
 /// The steps that each step waits for, ascending.
-pub(super) fn predecessors(plan: &Plan) -> Vec<Vec<u32>> {
-    let mut before = vec![Vec::new(); plan.steps.len()];
-    for (number, step) in plan.steps.iter().enumerate() {
-        let mut edge = step.first_edge;
-        while edge != NONE {
-            let follower = plan.edges[edge as usize];
-            before[follower.to as usize].push(number as u32);
-            edge = follower.next;
-        }
+fn predecessors(plan: &Plan) -> Edges {
+    let mut after = Edges::default();
+    for step in &plan.steps {
+        let edge = |number: u32| (number != NONE).then(|| plan.edges[number as usize]);
+        let edges = std::iter::successors(edge(step.first_edge), |last| edge(last.next));
+        after.others.extend(edges.map(|edge| edge.to));
+        after.ends.push(after.others.len() as u32);
     }
-    for (step, before) in plan.steps.iter().zip(&mut before) {
-        assert_eq!(step.dependencies as usize, before.len(), "a step counts its edges");
-        before.dedup();
+    let (repeated, mut before) = (after.reversed(), Edges::default());
+    for (step, edges) in plan.steps.iter().zip(repeated.each()) {
+        assert_eq!(step.dependencies as usize, edges.len(), "a step counts its edges");
+        before.push(edges.iter().copied());
     }
     before
 }
@@ -217,12 +287,12 @@ fn action(action: &StepAction, element: &Element) -> Action {
             Action::Receive { from: peer.slot(), turn: *turn, place: Place::of(piece) }
         }
         StepAction::Copy { from, to } => Action::Copy { from: Place::of(from), to: Place::of(to) },
-        StepAction::Reduce { input, inout, count } => Action::Reduce {
+        StepAction::Reduce { input, inout, count } => Action::Reduce(Chain {
             input: Place::of_elements(element, *input, *count),
             inout: Place::of_elements(element, *inout, *count),
             number: 1,
             distance: (0, 0),
-        },
+        }),
         StepAction::Expand { expansion } => Action::Expand { expansion: *expansion as usize },
         StepAction::Join => Action::Join,
     }
@@ -246,7 +316,7 @@ pub(super) fn accesses(action: &Action, mut visit: impl FnMut(Access)) {
             add(from, false);
             add(to, true);
         }
-        Action::Reduce { input, inout, .. } => {
+        Action::Reduce(Chain { input, inout, .. }) => {
             add(input, false);
             add(inout, true);
         }
@@ -258,34 +328,28 @@ pub(super) fn accesses(action: &Action, mut visit: impl FnMut(Access)) {
 /// ten thousand blocks.
 struct Merging {
     actions: Vec<Action>,
-    before: Vec<Vec<u32>>,
+    before: Edges,
 }
 
 impl Merging {
-    fn of(actions: Vec<Action>, before: &[Vec<u32>]) -> Merging {
-        let mut after = vec![Vec::new(); actions.len()];
-        for (step, before) in before.iter().enumerate() {
-            before.iter().for_each(|&earlier| after[earlier as usize].push(step as u32));
-        }
-        let mut merged = Merging { actions: Vec::new(), before: Vec::new() };
+    fn of(actions: Vec<Action>, before: &Edges) -> Merging {
+        let after = before.reversed();
+        let mut merged = Merging { actions: Vec::new(), before: Edges::default() };
         let mut number_of = Vec::with_capacity(actions.len());
-        for (step, action) in actions.into_iter().enumerate() {
-            let own = step as u32;
-            let joined = step.checked_sub(1).and_then(|last| {
-                let (old, new) = (&before[last], &before[step]);
-                let is_alike = old == new && after[last] == after[step];
-                let is_chain = after[last] == [own]
-                    && new.iter().all(|earlier| *earlier == own - 1 || old.contains(earlier));
+        for (own, action) in (0u32..).zip(actions) {
+            let new = before.of(own);
+            let joined = own.checked_sub(1).and_then(|last| {
+                let old = before.of(last);
+                let is_alike = old == new && after.of(last) == after.of(own);
+                let is_chain = after.of(last) == [own]
+                    && new.iter().all(|earlier| *earlier == last || old.contains(earlier));
                 join(merged.actions.last()?, &action, is_alike, is_chain)
             });
             match joined {
                 Some(both) => *merged.actions.last_mut().expect("one was joined") = both,
                 None => {
                     merged.actions.push(action);
-                    let earlier = before[step].iter().map(|&earlier| number_of[earlier as usize]);
-                    let mut earlier: Vec<u32> = earlier.collect();
-                    earlier.dedup();
-                    merged.before.push(earlier);
+                    merged.before.push(new.iter().map(|&earlier| number_of[earlier as usize]));
                 }
             }
             number_of.push(merged.actions.len() as u32 - 1);
@@ -294,23 +358,8 @@ impl Merging {
     }
 
     fn steps(self) -> Steps {
-        let mut number = vec![0; self.actions.len() + 1];
-        self.before.iter().flatten().for_each(|&earlier| number[earlier as usize + 1] += 1);
-        for step in 0..self.actions.len() {
-            number[step + 1] += number[step];
-        }
-        let (mut next, mut followers) =
-            (number.clone(), vec![0; number[self.actions.len()] as usize]);
-        for (step, before) in self.before.iter().enumerate() {
-            for &earlier in before {
-                let slot = &mut next[earlier as usize];
-                followers[*slot as usize] = step as u32;
-                *slot += 1;
-            }
-        }
-        number.pop();
-        let waiting = self.before.iter().map(|before| before.len() as u32).collect();
-        Steps { actions: self.actions, waiting, first_follower: number, followers }
+        let waiting = self.before.each().map(|before| before.len() as u32).collect();
+        Steps { actions: self.actions, waiting, followers: self.before.reversed() }
     }
 }
 
@@ -325,28 +374,17 @@ fn join(one: &Action, other: &Action, is_alike: bool, is_chain: bool) -> Option<
             let both = length + more;
             Some(Action::Copy { from: Place::Row(from, both), to: Place::Row(to, both) })
         }
-        (
-            &Action::Reduce {
-                input: Place::Row(input, length),
-                inout: Place::Row(inout, _),
-                number,
-                distance,
-            },
-            &Action::Reduce {
-                input: Place::Row(next_input, more),
-                inout: Place::Row(next_inout, _),
-                ..
-            },
-        ) if is_chain && length == more => {
+        (Action::Reduce(chain), Action::Reduce(next)) if is_chain => {
+            let Chain { number, distance, .. } = *chain;
+            let [(input, length), (inout, _)] = [chain.input.row()?, chain.inout.row()?];
+            let [(next_input, more), (next_inout, _)] = [next.input.row()?, next.inout.row()?];
             let moved = (
                 next_input - input - (number - 1) * distance.0,
                 next_inout - inout - (number - 1) * distance.1,
             );
-            (number == 1 || moved == distance).then_some(Action::Reduce {
-                input: Place::Row(input, length),
-                inout: Place::Row(inout, length),
-                number: number + 1,
-                distance: moved,
+            let goes_on = length == more && (number == 1 || moved == distance);
+            goes_on.then(|| {
+                Action::Reduce(Chain { number: number + 1, distance: moved, ..chain.clone() })
             })
         }
         _ => None,
@@ -363,8 +401,8 @@ pub(super) fn check_order(
     posted: &dyn Fn(u32) -> bool,
 ) -> Result<(), String> {
     let first = order.length();
-    for (step, before) in plan.steps.iter().zip(predecessors(plan)) {
-        let mut before: Vec<u32> = before.into_iter().map(|earlier| earlier + first).collect();
+    for (step, before) in plan.steps.iter().zip(predecessors(plan).each()) {
+        let mut before: Vec<u32> = before.iter().map(|earlier| earlier + first).collect();
         if before.is_empty() {
             before.extend(after);
         }
