@@ -80,7 +80,8 @@ fn move_by_a_word(action: &mut StepAction) -> bool {
 /// Calls of most operations, whose schedules are right.
 fn calls() -> Vec<Case> {
     let mut random = Random::new(11);
-    let mappings = [Mapping::Block(3), Mapping::Cyclic(3), Mapping::OneHost, Mapping::Apart];
+    let [one_host, consecutive, cyclic, _, apart] = Mapping::all(7, 3);
+    let mappings = [consecutive, cyclic, one_host, apart];
     // In the others, ranks get vectors that they need only in part.
     let is_whole = |what: &What| !matches!(what, What::ReduceScatter | What::Scan | What::Exscan);
     let calls =
