@@ -6,7 +6,7 @@ use crate::buffers::Piece;
 use crate::plan::{NONE, Plan, StepAction, StepEdge, StepId};
 use crate::select::{Algorithm, Collective};
 
-use super::cases::{ALL, Mapping, case};
+use super::cases::{ALL, Mapping, case, long_reductions};
 use super::definition::{Case, Op, What};
 use super::execution::check;
 use crate::testing::Random;
@@ -210,6 +210,36 @@ fn a_missing_dependency_is_found() {
         }
     });
     assert!(races.contains("at the same time"), "{races}");
+}
+
+/// The receives of a plan from other hosts, with a turn: where they store what.
+fn stripes(plan: &Plan, turn: u16, is_elsewhere: impl Fn(usize) -> bool) -> Vec<(usize, *mut u8)> {
+    let store = |step: usize| match &plan.steps[step].action {
+        StepAction::Receive { peer, turn: own, piece } => {
+            (*own == turn && is_elsewhere(peer.slot())).then_some((step, piece.pointer))
+        }
+        _ => None,
+    };
+    (0..plan.steps.len()).filter_map(store).collect()
+}
+
+#[test]
+fn memory_of_a_stripe_that_is_used_again_too_early_is_found() {
+    for case in long_reductions() {
+        let mut altered = 0;
+        let races = fault(&case, |rank, plan| {
+            let host = |rank| case.placement.host_of(rank);
+            // A chunk has a turn towards the folds and one back, and there is memory for four.
+            let [first, fifth] =
+                [0, 8].map(|turn| stripes(plan, turn, |peer| host(peer) != host(rank)));
+            for ((_, memory), (step, again)) in first.into_iter().zip(fifth) {
+                assert_eq!(memory, again, "the fifth chunk has the memory of the first");
+                free(plan, step as StepId);
+                altered += 1;
+            }
+        });
+        assert!(altered > 0 && races.contains("at the same time"), "{altered}: {races}");
+    }
 }
 
 #[test]

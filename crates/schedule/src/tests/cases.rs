@@ -245,6 +245,21 @@ fn large_cases(
     })
 }
 
+/// Reductions of so many words that a rank has not memory for the stripes of all their chunks:
+/// between hosts that send a chunk while they fold the next, and where a link is slow.
+pub(super) fn long_reductions() -> impl Iterator<Item = Case> {
+    let streaming = Mapping::Block(2).placement(&mut Random::new(0), 4).with_ranks_per_core(1);
+    let rate = |host| if host == 3 { 12_500_000 } else { 125_000_000 };
+    let slow = Mapping::Apart.placement(&mut Random::new(0), 4).with_rates(rate);
+    let calls = [What::Reduce, What::Allreduce].into_iter().flat_map(move |what| {
+        [&streaming, &slow].map(|placement| case(what, placement.clone(), 4, 150_000))
+    });
+    let all = |case: Case| [false, true].map(|in_place| Case { in_place, ..case.clone() });
+    let ops =
+        |case: Case| [Op::Predefined, Op::NonCommutative].map(|op| Case { op, ..case.clone() });
+    calls.flat_map(all).flat_map(ops)
+}
+
 /// Operations whose schedules have few steps on each rank.
 const SPARSE: [What; 7] = [
     What::Barrier,
@@ -289,6 +304,11 @@ fn so_does_every_algorithm_on_many_ranks() {
 #[test]
 fn long_calls_pass_around_slow_links() {
     verify(relayed_cases(11, 12));
+}
+
+#[test]
+fn so_do_long_reductions() {
+    verify(long_reductions());
 }
 
 #[test]
