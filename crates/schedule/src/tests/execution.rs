@@ -64,17 +64,7 @@ pub(super) struct Execution<'a> {
 
 /// Checks a case. `alter` may change the plan of a rank.
 pub(super) fn check(case: &Case, alter: &mut dyn FnMut(usize, &mut Plan)) -> Result<(), Fault> {
-    let mut execution = Execution {
-        case,
-        element: case.element(),
-        ranks: Vec::new(),
-        ready: VecDeque::new(),
-        channels: HashMap::new(),
-        folds: Folds::new(case.size()),
-        literals: Literals::default(),
-        result: None,
-        is_over: 0,
-    };
+    let mut execution = Execution::of(case);
     for rank in 0..case.size() {
         let state = execution.prepare(rank, alter);
         let state = state.map_err(|fault| format!("rank {rank}: {fault}"))?;
@@ -90,6 +80,21 @@ pub(super) fn check(case: &Case, alter: &mut dyn FnMut(usize, &mut Plan)) -> Res
 }
 
 impl Execution<'_> {
+    /// Without ranks.
+    fn of(case: &Case) -> Execution<'_> {
+        Execution {
+            case,
+            element: case.element(),
+            ranks: Vec::new(),
+            ready: VecDeque::new(),
+            channels: HashMap::new(),
+            folds: Folds::new(case.size()),
+            literals: Literals::default(),
+            result: None,
+            is_over: 0,
+        }
+    }
+
     fn prepare(
         &mut self,
         rank: usize,

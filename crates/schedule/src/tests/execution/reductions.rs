@@ -106,3 +106,63 @@ fn combine(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Placement;
+    use crate::tests::cases::case;
+    use crate::tests::definition::What;
+    use crate::tests::execution::RankState;
+
+    const VECTORS: i64 = 9;
+
+    /// The memory after a chain, of vectors of 3 bytes from the address 100 on, a few bytes apart.
+    fn memory(chain: &Chain, apart: i64, at_once: bool) -> Vec<Run> {
+        let call = case(What::Allreduce, Placement::on_one_host(1), VECTORS as usize, 3);
+        let mut execution = Execution::of(&call);
+        let mut state = RankState::default();
+        let vectors = (0..VECTORS).map(|vector| Place::Row(100 + vector * apart, 3));
+        for (fold, vector) in (0..).zip(vectors.clone()) {
+            state.permit(&vector);
+            state.write(&vector, &[Run::of(Origin { fold, offset: 0 }, 3)]).unwrap();
+        }
+        state.writable = vec![(100, 100 + VECTORS * apart)];
+        execution.ranks.push(state);
+        if at_once {
+            execution.reduce(0, chain).unwrap();
+        } else {
+            for number in 0..chain.number {
+                let (input, inout) = chain.operands(number);
+                let one = Chain { input, inout, number: 1, distance: (0, 0) };
+                execution.reduce(0, &one).unwrap();
+            }
+        }
+        vectors.flat_map(|vector| execution.ranks[0].read(&vector).unwrap()).collect()
+    }
+
+    /// The operands and their distance are counted in vectors.
+    fn compare(first: (i64, i64), distance: (i64, i64), is_joined: bool) {
+        for apart in [3, 5] {
+            let place = |vector: i64| Place::Row(100 + vector * apart, 3);
+            let (input, inout) = (place(first.0), place(first.1));
+            let distance = (distance.0 * apart, distance.1 * apart);
+            let chain = Chain { input, inout, number: 4, distance };
+            assert_eq!(Joined::of(&chain).is_some(), is_joined, "{chain:?}");
+            assert_eq!(memory(&chain, apart, true), memory(&chain, apart, false), "{chain:?}");
+        }
+    }
+
+    #[test]
+    fn a_chain_is_what_its_reductions_are() {
+        compare((1, 0), (1, 0), true);
+        compare((0, 7), (2, 0), true);
+        compare((0, 1), (1, 1), true);
+        compare((0, 2), (2, 2), true);
+        // The sum is an operand, sooner or later.
+        compare((0, 2), (1, 0), false);
+        compare((0, 0), (1, 0), false);
+        compare((0, 2), (1, 1), false);
+        compare((5, 5), (-1, 1), false);
+    }
+}
