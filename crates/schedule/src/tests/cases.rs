@@ -271,11 +271,12 @@ const SPARSE: [What; 7] = [
     What::Reduce,
 ];
 
-/// Checks operations of 3,000 and of 10,000 ranks.
-fn verify_many(operations: &[What], hosts_of_one: bool) {
+/// Checks operations of 3,000 and of 10,000 ranks, several of which share a host, or each of which
+/// may be apart too.
+fn verify_many(operations: &[What], may_be_apart: bool) {
     let [_, consecutive, cyclic, unequal, apart] = Mapping::all(10_000, 1_000);
     let shared = [consecutive, cyclic, unequal, Mapping::Block(100)];
-    let mappings = shared.into_iter().chain([apart; 2].into_iter().filter(|_| hosts_of_one));
+    let mappings = shared.into_iter().chain([apart; 2].into_iter().filter(|_| may_be_apart));
     let mappings: Vec<Mapping> = mappings.collect();
     verify(large_cases(6, operations, &mappings, 3_000));
     // Where each rank folds a stripe of the vectors of all, 10,000 ranks have 10^8 messages, whose
