@@ -60,9 +60,13 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// True if steps are left that will not be executed: their memory stays in use. The members of
-    /// a board use it no more after such a failure.
-    pub fn leaves_steps(self) -> bool {
+    /// True if a member is in another call than others, and so uses their board no more.
+    pub fn is_out_of_step(self) -> bool {
+        matches!(self, Failure::Mismatch { .. } | Failure::Order { .. })
+    }
+
+    /// True if steps are left that will not be executed: their memory stays in use.
+    pub(crate) fn leaves_steps(self) -> bool {
         matches!(self, Failure::Lost { .. } | Failure::Mismatch { .. } | Failure::Order { .. })
     }
 }

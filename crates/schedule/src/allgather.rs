@@ -12,14 +12,12 @@ use crate::gather::Gather;
 use crate::group_costs::AllgatherWay;
 use crate::placement_costs::Relays;
 use crate::plan::{Plan, PlanError};
+use crate::relays::LONG;
 use crate::select::{Algorithm, Collective, Size};
 use crate::{Call, broadcast, gather, group_costs, hierarchy};
 
 /// Blocks that a leaf receives at the same time.
 const WINDOW: usize = 2;
-/// Of fewer bytes of all blocks together, the number of messages in a row counts, and not what a
-/// slow link carries.
-const LONG: i64 = 64 << 10;
 
 /// Arguments of an allgather.
 #[derive(Clone, Debug)]
@@ -57,8 +55,11 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
     let size = Size::of_team(&builder.team, total);
     let placement = &builder.team.placement;
     let is_forced = call.selection.forced(collective, size).is_some();
-    let mut by_ring =
-        placement.has_leaves() && !placement.has_levels() && total >= LONG && !is_forced;
+    let mut by_ring = !is_forced
+        && total >= LONG
+        && !placement.has_levels()
+        && placement.has_leaves()
+        && placement.relays().serve_leaves();
     if placement.has_groups() && !is_forced {
         match group_costs::way_of_allgather(placement, total) {
             AllgatherWay::Table => {}
@@ -68,10 +69,8 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) 
             AllgatherWay::Ring => by_ring = true,
         }
     }
-    match call.selection.choose(collective, size) {
-        _ if by_ring => {
-            ring(builder, receive);
-        }
+    let chosen = if by_ring { Algorithm::Ring } else { call.selection.choose(collective, size) };
+    match chosen {
         Algorithm::Hierarchical => hierarchy::movement::allgather(builder, call, receive, total),
         Algorithm::Bruck => bruck(builder, receive),
         Algorithm::GatherBcast => gather_bcast(builder, call, receive),
@@ -102,7 +101,7 @@ pub(crate) fn ring(builder: &mut Builder, receive: &Blocks) -> Vec<(usize, Mark)
     let relays = if placement.hosts() == size {
         placement.relays()
     } else {
-        none = Relays::none(size);
+        none = Relays::none(0..size);
         &none
     };
     if relays.relay(rank) != rank {
@@ -112,14 +111,15 @@ pub(crate) fn ring(builder: &mut Builder, receive: &Blocks) -> Vec<(usize, Mark)
     let (above, below) = (relays.before(rank, 1)[0], relays.before(rank, number - 1)[0]);
     let mut arrived: Vec<(usize, Mark)> = Vec::new();
     let mut last: Vec<(usize, Mark)> = vec![(rank, None)];
-    for &leaf in &relays.before(rank, 0)[1..] {
+    for &leaf in relays.leaves_of(rank) {
         last.push((leaf, builder.receive(leaf, leaf, receive.piece(leaf))));
     }
     arrived.extend(&last[1..]);
     for step in 1..=number {
         for &(block, mark) in &last {
             let next = (step < number).then_some(below);
-            for to in next.into_iter().chain(relays.given(rank, block)) {
+            let leaves = relays.leaves_of(rank).iter().copied().filter(|&leaf| leaf != block);
+            for to in next.into_iter().chain(leaves) {
                 let sent = builder.send(to, block, receive.piece(block));
                 builder.after(sent, mark);
             }
@@ -141,8 +141,8 @@ fn outside_ring(builder: &mut Builder, receive: &Blocks, relays: &Relays) -> Vec
     let rank = builder.rank();
     builder.send(relays.relay(rank), rank, receive.piece(rank));
     let mut arrived: Vec<(usize, Mark)> = Vec::new();
-    for (from, block) in relays.givers(rank) {
-        let mark = builder.receive(from, block, receive.piece(block));
+    for block in relays.blocks_for(rank) {
+        let mark = builder.receive(relays.relay(rank), block, receive.piece(block));
         if let Some(before) = arrived.len().checked_sub(WINDOW) {
             builder.after(mark, arrived[before].1);
         }

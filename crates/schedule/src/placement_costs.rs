@@ -97,6 +97,4 @@ pub(crate) struct Relays {
     pub(crate) bundles: Vec<Vec<usize>>,
     /// The bundle of each host.
     pub(crate) places: Vec<usize>,
-    /// True if blocks come to a leaf through its relay alone.
-    pub(crate) by_one: bool,
 }

@@ -88,7 +88,7 @@ pub struct Size {
     levels: bool,
     cores: Subscription,
     hosts_share_cores: bool,
-    leaves: bool,
+    slow_links: bool,
 }
 
 /// The lengths for which multicast pays, in bytes: more than the first, up to the second.
@@ -107,7 +107,7 @@ impl Size {
             levels: false,
             cores: Subscription::Full,
             hosts_share_cores: false,
-            leaves: false,
+            slow_links: false,
         }
     }
 
@@ -120,8 +120,8 @@ impl Size {
             _ => Subscription::Over,
         };
         let hosts_share_cores = placement.hosts_share_cores() && !placement.has_groups();
-        let (levels, leaves) = (placement.has_levels(), placement.has_leaves());
-        Size { levels, cores, hosts_share_cores, leaves, ..size }
+        let (levels, slow_links) = (placement.has_levels(), placement.has_slow_links());
+        Size { levels, cores, hosts_share_cores, slow_links, ..size }
     }
 
     /// A reduction of a team.
@@ -190,8 +190,8 @@ pub struct SelectionRow {
     pub cores: Option<Subscription>,
     /// Chosen only where the hosts share the cores of one machine evenly, and form no groups.
     pub hosts_share_cores: bool,
-    /// Chosen only where some hosts are leaves.
-    pub leaves: bool,
+    /// Chosen only where some hosts have slow links.
+    pub slow_links: bool,
     /// Chosen up to this many ranks; 0 if it is chosen only where the user forces it.
     pub ranks: usize,
     /// Chosen up to this many bytes.
@@ -220,7 +220,7 @@ const fn row(
         levels: false,
         cores: None,
         hosts_share_cores: false,
-        leaves: false,
+        slow_links: false,
         ranks,
         bytes,
     }
@@ -355,7 +355,7 @@ pub const TABLE: &[SelectionRow] = &[
     // ranks, and no data is sent twice because those wait in a long queue. Of blocks of 16 KiB
     // among 8 hosts of 8 ranks 1.005 times the payload come over a link of 1 Gbit/s, pairwise or
     // all at once 1.047; of 64 KiB 1.024 (benchmarks/collective.c traffic, 2026-11-27).
-    SelectionRow { leaves: true, ..hierarchical(Collective::Alltoall, 16 << 10) },
+    SelectionRow { slow_links: true, ..hierarchical(Collective::Alltoall, 16 << 10) },
     through_one(Collective::Alltoall, Algorithm::GatherScatter, LONGEST_THROUGH_ONE / 8),
     row(Collective::Alltoall, Algorithm::Linear, 4, 32 << 10),
     row(Collective::Alltoall, Algorithm::Bruck, ALL, 256),
@@ -524,7 +524,7 @@ impl Selection {
                         && (!row.group || size.pays())
                         && row.cores.is_none_or(|cores| cores == size.cores)
                         && (!row.hosts_share_cores || size.hosts_share_cores)
-                        && (!row.leaves || size.leaves)
+                        && (!row.slow_links || size.slow_links)
                 })
                 .expect("the last row of each collective fits everything")
                 .algorithm
@@ -697,8 +697,8 @@ mod tests {
 
     #[test]
     fn leaders_exchange_longer_blocks_where_a_host_is_a_leaf() {
-        let chosen = |leaves, bytes| {
-            let size = Size { levels: true, leaves, ..Size::of(64, bytes).on_hosts(8) };
+        let chosen = |slow_links, bytes| {
+            let size = Size { levels: true, slow_links, ..Size::of(64, bytes).on_hosts(8) };
             Selection::default().choose(Collective::Alltoall, size)
         };
         assert_eq!(chosen(true, 16 << 10), Algorithm::Hierarchical);

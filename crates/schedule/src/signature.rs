@@ -26,7 +26,7 @@ const NAMES: [&str; 16] = [
     "MPI_Reduce_scatter or MPI_Reduce_scatter_block",
     "MPI_Scan",
     "MPI_Exscan",
-    "a long MPI_Bcast, MPI_Reduce or MPI_Allreduce",
+    "a long collective that moves data between hosts",
     "MPI_Alltoallv or MPI_Alltoallw",
 ];
 

@@ -134,10 +134,19 @@ impl Placement {
         self.leaves[host]
     }
 
+    fn greatest_rate(&self) -> u64 {
+        self.network.hosts.iter().map(|host| host.link.rate).max().unwrap_or(0)
+    }
+
     /// True if the link of a host has at most half the rate of the fastest one.
     pub(crate) fn has_slow_link(&self, host: usize) -> bool {
-        let rates = self.network.hosts.iter().map(|host| host.link.rate);
-        is_slow(self.network.hosts[host].link.rate, rates.max().unwrap_or(0))
+        is_slow(self.network.hosts[host].link.rate, self.greatest_rate())
+    }
+
+    /// True if some host has such a link.
+    pub(crate) fn has_slow_links(&self) -> bool {
+        let fastest = self.greatest_rate();
+        self.has_leaves() && self.network.hosts.iter().any(|host| is_slow(host.link.rate, fastest))
     }
 
     /// True if a host is a leaf.

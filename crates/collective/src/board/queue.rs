@@ -129,7 +129,7 @@ impl BoardQueue {
         self.pass(turn);
     }
 
-    /// Uses the board no more, because its members are out of step or one of them is lost.
+    /// Uses the board no more, because this member is in another call than others.
     pub(super) fn leave(&mut self) {
         (self.board, self.is_behind) = (BoardState::Missing, true);
     }

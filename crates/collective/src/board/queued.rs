@@ -369,13 +369,10 @@ impl<O: QueueOwner> QueuedCall<O> {
         let failure = self.failure.take();
         let mut next = Stage::Over;
         let progress = match outcome {
-            _ if board.sends_apart(&operation, outcome) => match failure {
-                None => {
-                    next = self.apart(&mut board, &operation, outcome);
-                    None
-                }
-                Some(failure) => Some(Progress::Failed(failure)),
-            },
+            _ if board.sends_apart(&operation, outcome) => {
+                next = self.apart(&mut board, &operation, outcome);
+                None
+            }
             BoardOutcome::Complete => Some(Progress::Done),
             BoardOutcome::Truncated => Some(Progress::Failed(Failure::Truncated)),
             BoardOutcome::OutOfStep => {
@@ -490,12 +487,16 @@ impl<O: QueueOwner> QueuedCall<O> {
     /// board has failed, because a member was lost or there is no memory, later calls of this
     /// member go by messages.
     fn end(&mut self, outcome: Progress) {
-        if matches!(self.stage, Stage::Apart(_)) {
+        let failure = match outcome {
+            Progress::Failed(failure) => Some(failure),
+            _ => None,
+        };
+        // After other failures messages may still be on their way.
+        if matches!(self.stage, Stage::Apart(_)) && !failure.is_some_and(Failure::leaves_steps) {
             self.copy_results();
         }
         let mut queue = self.queue.lock().unwrap();
-        let has_failed = matches!(outcome, Progress::Failed(Failure::Plan(_)));
-        let leaves_steps = matches!(outcome, Progress::Failed(failure) if failure.leaves_steps());
+        let has_failed = matches!(failure, Some(Failure::Plan(_)));
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::ByMessages(run) => self.run = Some(run),
             Stage::Agreeing(agreement) => {
@@ -503,7 +504,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                 // Messages to the members that are left may still read it.
                 Box::leak(agreement.word);
             }
-            Stage::Apart(_) if leaves_steps => queue.leave(),
+            Stage::Apart(_) if failure.is_some_and(Failure::is_out_of_step) => queue.leave(),
             _ if has_failed => queue.board = BoardState::Missing,
             _ => {}
         }

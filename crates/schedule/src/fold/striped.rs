@@ -9,6 +9,7 @@ use crate::Placement;
 use crate::builder::{Builder, Mark};
 use crate::cost::Picoseconds;
 use crate::operand::Operand;
+use crate::relays::LONG;
 
 /// Bytes of a chunk of stripes where a link is slow.
 const CHUNK: i64 = 128 << 10;
@@ -161,17 +162,13 @@ impl<'a> StripeFold<'a> {
     }
 }
 
-/// With fewer bytes of the whole vector, one message more in a row costs more time than a slow link
-/// takes for what it carries.
-const LONG: i64 = 64 << 10;
-
 /// Gives rank p the elements from `starts[p]` to `starts[p + 1]` of the fold of all vectors, in the
 /// same elements of `into`. The vector of MPI_IN_PLACE is at `own`.
 ///
 /// Where each rank has a host, the stripe of a leaf is folded by its relay
 /// ([`Relays`](crate::placement_costs::Relays)): the vector of a leaf crosses its link once, and so
-/// does the result. Between two hosts, less would cross it otherwise. The order of the operands is
-/// the same.
+/// does the result. Between two hosts, less would cross it otherwise; a relay of several leaves
+/// would need memory for the stripes of each. The order of the operands is the same.
 pub(crate) fn fold_stripes(
     builder: &mut Builder,
     operand: &Operand,
@@ -179,9 +176,13 @@ pub(crate) fn fold_stripes(
     starts: &[i64],
 ) {
     let placement = builder.team.placement.clone();
-    let is_among_hosts = placement.hosts() == builder.size() && builder.size() > 2;
+    let is_relayed = builder.size() > 2
+        && placement.hosts() == builder.size()
+        && placement.has_leaves()
+        && placement.relays().most_leaves() == 1
+        && operand.bytes() >= LONG;
     let ready = Ready::default();
-    if !placement.has_leaves() || !is_among_hosts || operand.bytes() < LONG {
+    if !is_relayed {
         StripeFold::new(operand, own, into, &ready).append(builder, starts, 0);
         return;
     }
@@ -196,9 +197,9 @@ pub(crate) fn fold_stripes(
     };
     let apart = Operand { send: operand.send.or(Some(own)), ..operand.clone() };
     let (ready, turn) = fold_for_leaves(builder, &apart, result, starts);
-    let of_others = |rank: usize| match placement.is_leaf(rank) {
-        true => starts[rank]..starts[rank],
-        false => all(rank),
+    let of_others = |rank: usize| match placement.relays().relay(rank) == rank {
+        true => all(rank),
+        false => starts[rank]..starts[rank],
     };
     StripeFold::new(&apart, own, result, &ready).append_some(builder, &of_others, turn);
     if result != into {
@@ -207,9 +208,9 @@ pub(crate) fn fold_stripes(
     }
 }
 
-/// Gives leaves their elements: their relays fold them, chunk by chunk, and pass on each. A relay
-/// serves its leaves one after another. Returns when a leaf may send the rest of its vector, so
-/// that results come back meanwhile, and the next turn.
+/// Gives leaves their elements: their relays, of one leaf each, fold them, chunk by chunk, and pass
+/// on each. Returns when a leaf may send the rest of its vector, so that results come back
+/// meanwhile, and the next turn.
 fn fold_for_leaves(
     builder: &mut Builder,
     operand: &Operand,
@@ -218,46 +219,39 @@ fn fold_for_leaves(
 ) -> (Ready, usize) {
     let (rank, placement) = (builder.rank(), builder.team.placement.clone());
     let (relays, element) = (placement.relays(), &operand.element);
-    let rounds = relays.bundles.iter().map(Vec::len).max().unwrap_or(1) - 1;
-    let (mut ready, mut sent, mut turn) = (Ready::default(), Vec::new(), 0);
-    for round in 1..=rounds {
-        let served = |relay: usize| match relays.relay(relay) == relay {
-            true => relays.bundles[relays.places[relay]].get(round).copied(),
-            false => None,
-        };
-        let leaves = relays.bundles.iter().filter_map(|bundle| bundle.get(round));
-        let longest = leaves.map(|&leaf| starts[leaf + 1] - starts[leaf]).max().unwrap_or(0);
-        let most =
-            (CHUNK / element.size.max(1)).max(longest / (SEGMENTS / rounds as i64).max(1) + 1);
-        let sum = match served(rank) {
-            Some(leaf) => {
-                let memory = builder.scratch(starts[leaf + 1] - starts[leaf], element);
-                element.at(memory, -starts[leaf])
-            }
-            None => std::ptr::dangling_mut(),
-        };
-        let at_once = Ready::default();
-        let mut folding = StripeFold::new(operand, sum, sum, &at_once);
-        for first in (0..longest).step_by(most as usize) {
-            let chunk = |leaf: usize| {
-                let [start, end] =
-                    [first, first + most].map(|at| starts[leaf + 1].min(starts[leaf] + at));
-                start..end
-            };
-            let marks =
-                folding.append_some(builder, &|relay| served(relay).map_or(0..0, chunk), turn);
-            sent.extend(marks.sent);
-            let relay = relays.relay(rank);
-            if let Some(leaf) = served(rank) {
-                let passed = builder.send(leaf, turn, operand.piece(sum, &chunk(leaf)));
-                builder.after(passed, marks.folded);
-            } else if served(relay) == Some(rank) {
-                builder.receive(relay, turn, operand.piece(result, &chunk(rank)));
-            }
-            turn += 1;
+    let leaf_of = |relay: usize| relays.leaves_of(relay).first().copied();
+    let length = |leaf: usize| starts[leaf + 1] - starts[leaf];
+    let longest = (0..builder.size()).filter_map(leaf_of).map(length).max().unwrap_or(0);
+    let most = (CHUNK / element.size.max(1)).max(longest / SEGMENTS + 1);
+    let sum = match leaf_of(rank) {
+        Some(leaf) => {
+            let memory = builder.scratch(length(leaf), element);
+            element.at(memory, -starts[leaf])
         }
+        None => std::ptr::dangling_mut(),
+    };
+    let at_once = Ready::default();
+    let mut folding = StripeFold::new(operand, sum, sum, &at_once);
+    let (mut ready, mut sent, mut turn) = (Ready::default(), Vec::new(), 0);
+    for first in (0..longest).step_by(most as usize) {
+        let chunk = |leaf: usize| {
+            let [start, end] =
+                [first, first + most].map(|at| starts[leaf + 1].min(starts[leaf] + at));
+            start..end
+        };
+        let of_leaf = |relay: usize| leaf_of(relay).map_or(0..0, chunk);
+        let marks = folding.append_some(builder, &of_leaf, turn);
+        sent.extend(marks.sent);
+        let relay = relays.relay(rank);
+        if let Some(leaf) = leaf_of(rank) {
+            let passed = builder.send(leaf, turn, operand.piece(sum, &chunk(leaf)));
+            builder.after(passed, marks.folded);
+        } else if relay != rank {
+            builder.receive(relay, turn, operand.piece(result, &chunk(rank)));
+        }
+        turn += 1;
     }
-    if placement.is_leaf(rank) {
+    if relays.relay(rank) != rank {
         let all = builder.join(sent);
         ready.push(starts[starts.len() - 1], all);
     }

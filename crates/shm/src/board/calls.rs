@@ -393,6 +393,27 @@ mod tests {
         }
     }
 
+    /// What a member has noted of later rounds is not taken for that of rounds a lap before.
+    #[test]
+    fn a_member_that_has_gone_on_is_not_taken_for_one_in_another_call() {
+        let mark = |round: usize| 1 + (round % (DEPTH + 1)) as u16;
+        let [mut first, mut second] = board();
+        let both = 0..2 * DEPTH - 1;
+        for round in both.clone() {
+            call(&mut first, mark(round), 1);
+            call(&mut second, mark(round), 1);
+        }
+        let last = first.finished_call();
+        for round in both.end..both.end + 3 * DEPTH {
+            let (memory, notes) = (&first.memory, &first.notes[..]);
+            let calls = OwnCalls { memory, notes, own: 0, members: 2, last };
+            assert_eq!(calls.find_other(), None, "round {round}");
+            call(&mut first, mark(round), 1);
+            begin(&mut second, mark(round));
+            second.finish();
+        }
+    }
+
     #[test]
     fn members_that_only_read_tell_their_calls() {
         let [mut first, mut second] = board();

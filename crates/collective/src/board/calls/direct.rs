@@ -49,6 +49,7 @@ impl RootBuffer {
 impl BoardCall<'_> {
     /// Root: tells the others where to write their blocks, each as long as its own of `bytes`
     /// bytes, if they can and it is worth it.
+    #[inline(never)]
     pub(super) fn expose(&mut self, receive: &Blocks, bytes: i64) -> Option<RootBuffer> {
         if bytes < LONG as i64 || receive.bytes(0) != bytes {
             return None;
@@ -76,6 +77,7 @@ impl BoardCall<'_> {
     ///
     /// # Safety
     /// The memory behind the source must be valid.
+    #[inline(never)]
     pub(super) unsafe fn write_to(&mut self, root: usize, source: &mut Source) -> bool {
         let length = source.length();
         if length < LONG || self.board.has_room(RootBuffer::MESSAGE_BYTES).is_err() {
@@ -106,6 +108,7 @@ impl BoardCall<'_> {
     /// Root: after this nobody writes to the buffer that it exposes in this round. Waits for
     /// members that do, no longer than it takes to copy a block, without being suspended: they
     /// would not wake it.
+    #[cold]
     pub(super) fn withdraw(&mut self) {
         while !self.board.withdraw() {
             self.waiter.progress();

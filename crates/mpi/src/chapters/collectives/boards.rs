@@ -84,7 +84,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         }
     };
     let Some(failure) = failure else { return Ok(true) };
-    if failure.leaves_steps() {
+    if outcome == BoardOutcome::OutOfStep || failure.is_out_of_step() {
         *state = BoardState::Missing;
     }
     Err(failed(failure))
