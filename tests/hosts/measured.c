@@ -12,7 +12,7 @@
  * the members compare what they assume with what they observe. Then a child of the last
  * communicator, which measures nothing, broadcasts again, by blocking and by nonblocking calls, and
  * rank 0 tells how many times their payload each rank's host has sent meanwhile. Each rank says
- * "ok".
+ * "ok". With FIRST_IS_ALLGATHER in the environment the first call is an allgather.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -53,6 +53,21 @@ static void broadcast(MPI_Comm comm, int root, int value, int is_blocking)
             MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
+/* Blocks that make as many bytes, instead. */
+static void allgather(MPI_Comm comm, int root, int value, int is_blocking)
+{
+    int rank, size;
+    (void)root, (void)is_blocking;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    int bytes = BYTES / size;
+    memset(data + rank * bytes, value, (size_t)bytes);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, data, bytes, MPI_BYTE, comm);
+    for (int i = 0; i < size * bytes; i++)
+        if (data[i] != value)
+            MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
 /* Prints how many times its payload the host of each rank sends. */
 static void show_copies(MPI_Comm comm, int root, int is_blocking)
 {
@@ -88,7 +103,7 @@ int main(int argc, char **argv)
         if (rank == late)
             sleep(2);
         if (i == 0)
-            broadcast(comms[i], root, i + 1, 1);
+            (getenv("FIRST_IS_ALLGATHER") ? allgather : broadcast)(comms[i], root, i + 1, 1);
         else
             show_copies(comms[i], root, 1);
         if (rank == root)

@@ -61,6 +61,7 @@ ROWS = {
     "a slow host broadcasts": Row(f"--hosts 4 {SLOW}", root=2,
                                    settings={"TOWPATH_COLLECTIVE": "bcast:binomial"}),
     "several ranks on each host": Row(f"--hosts 4 {SLOW}", ranks=3, root=3),
+    "an allgather measures": Row(f"--hosts 4 {SLOW}", settings={"FIRST_IS_ALLGATHER": "1"}),
     "what another communicator has measured": Row(f"--hosts 4 {SLOW}", communicators=3),
     "a rank comes late": Row(f"--hosts 4 {SLOW}", late=3),
     "no measurement": Row(f"--hosts 4 {SLOW}", is_found=False, settings=OFF),

@@ -30,7 +30,7 @@ struct Version {
 /// What a long blocking call does about links before it moves data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkCheck {
-    /// Nothing: no rates are agreed on that could be checked.
+    /// Nothing: no rates are agreed on that the call could check.
     Nothing,
     /// It is observed for a later comparison.
     Observe,
@@ -41,7 +41,7 @@ pub enum LinkCheck {
     Compare(u64),
 }
 
-/// Number of long calls after which members compare for the first time. Each further time, four
+/// Number of such calls after which members compare for the first time. Each further time, four
 /// times as many have passed.
 const FIRST_COMPARISON: u64 = 64;
 
@@ -52,7 +52,7 @@ pub struct Placements {
     versions: Vec<Version>,
     /// Nothing is to be measured: that has been done, or a hint describes the links.
     is_settled: bool,
-    /// Long blocking calls so far, which all members count alike.
+    /// Long blocking calls so far that show the rates of links, which all members count alike.
     long_calls: u64,
     /// The greatest rate at which one of them has moved its bytes since their number was last a
     /// power of two. What came before may be older than a change of a link.
@@ -78,8 +78,8 @@ impl Placements {
         self.versions.push(Version { placement, rates: Some(rates), since: begun });
     }
 
-    /// What the next long blocking call does, which may show the rates of links: the same on all
-    /// members.
+    /// What the next long blocking call does, the same on all members. `shows_rates`: its time
+    /// tells the rate of each host's link.
     pub fn next_check(&mut self, shows_rates: bool) -> LinkCheck {
         if !std::mem::replace(&mut self.is_settled, true) {
             return LinkCheck::Measure;
@@ -137,8 +137,8 @@ mod tests {
         let mut placements = Placements::default();
         assert_eq!(is_slow(&placements, CallForm::Blocking, 7), None);
         assert_eq!(
-            [(); 2].map(|()| placements.next_check(true)),
-            [LinkCheck::Measure, LinkCheck::Nothing]
+            [false, true, false].map(|shows_rates| placements.next_check(shows_rates)),
+            [LinkCheck::Measure, LinkCheck::Nothing, LinkCheck::Nothing]
         );
         placements.adopt(placement(1), Arc::new([1, 100]), [8, 3, 5]);
         for (form, before, after) in [
