@@ -18,6 +18,7 @@ a wire. Read ratios, not times.
 
 import argparse
 import csv
+import itertools
 import os
 import re
 import statistics
@@ -337,17 +338,16 @@ def write_slow_root(path):
     """The table and a picture of gathers to slow roots, in docs/."""
     docs = environments.ROOT / "docs"
     tables.plot(path, docs / "slow-hosts.png", SOURCES / "slow_root.py")
-    wanted = re.compile(r"\| (network|gather)|\|---")
-    rows = [line for line in table(path).splitlines() if wanted.match(line)]
+    lines = itertools.dropwhile(lambda line: not line.startswith("|"), table(path).splitlines())
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines)
     page = docs / "slow-hosts.md"
     before, _, _ = page.read_text().partition(TABLE)
     with open(path, newline="") as file:
         measured = [row for row in csv.DictReader(file) if row["network"] in ROOT_NETWORKS]
     dates = sorted({row["date"][:10] for row in measured})
     when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
-    what = ("Medians in us, from the first rank that leaves the barrier to the last that leaves "
-            "the call")
-    text = [TABLE, "", f"{what}, measured {when}.", "", *rows]
+    what = "Medians in us from the first rank out of the barrier to the last out of the call"
+    text = [TABLE, "", f"{what}, {when}.", "", *rows]
     page.write_text(before + "\n".join(text) + "\n")
 
 
