@@ -1,7 +1,7 @@
 /*
- * One rank calls MPI_Barrier where the others call MPI_Gatherv or MPI_Scatterv with a long block for
- * it or of it: it gets an error, and so does the rank that waits for the block, which is sent apart
- * from what they say in shared memory. Right calls on another communicator follow.
+ * One rank calls MPI_Barrier where the others call MPI_Gatherv or MPI_Scatterv with a long block
+ * for it or of it: it gets an error, and so does the rank that waits for the block, which is sent
+ * apart from what they say in shared memory. Right calls on another communicator follow.
  */
 #include "check.h"
 
