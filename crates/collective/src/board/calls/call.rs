@@ -225,7 +225,7 @@ impl BoardCall<'_> {
 
     #[inline]
     fn checked(&mut self, posted: Posted, member: usize) -> Posted {
-        if posted.stamp != self.call {
+        if !self.is_of_this_call(posted) {
             self.waiter.out_of_step(member);
         }
         posted

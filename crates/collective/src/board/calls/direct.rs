@@ -13,7 +13,7 @@ use super::call::BoardCall;
 
 /// Smallest block that is written into the root's buffer: shorter ones are written to the board at
 /// the same rate.
-const LONG: usize = 16 << 10;
+pub(super) const LONG: i64 = 16 << 10;
 
 /// The buffer that a root exposes, a row of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +48,10 @@ impl RootBuffer {
 
 impl BoardCall<'_> {
     /// Root: tells the others where to write their blocks, each as long as its own of `bytes`
-    /// bytes, if they can and it is worth it.
+    /// bytes, if they can. Out of the way of short calls.
     #[inline(never)]
     pub(super) fn expose(&mut self, receive: &Blocks, bytes: i64) -> Option<RootBuffer> {
-        if bytes < LONG as i64 || receive.bytes(0) != bytes {
+        if receive.bytes(0) != bytes {
             return None;
         }
         let (pointer, length) = receive.pieces(0, self.board.size()).contiguous()?;
@@ -73,14 +73,14 @@ impl BoardCall<'_> {
     }
 
     /// Writes this member's block into the buffer that the root exposes, and says so. False if the
-    /// root exposes none where the block fits.
+    /// root exposes none where the block fits. Out of the way of short calls.
     ///
     /// # Safety
     /// The memory behind the source must be valid.
     #[inline(never)]
     pub(super) unsafe fn write_to(&mut self, root: usize, source: &mut Source) -> bool {
         let length = source.length();
-        if length < LONG || self.board.has_room(RootBuffer::MESSAGE_BYTES).is_err() {
+        if self.board.has_room(RootBuffer::MESSAGE_BYTES).is_err() {
             return false;
         }
         let posted = self.board.look(root).filter(|posted| self.is_of_this_call(*posted));

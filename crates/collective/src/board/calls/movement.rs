@@ -14,6 +14,7 @@ use towpath_schedule::{Blocks, Buffer};
 use super::super::records::Records;
 use super::both_forms;
 use super::call::{BoardCall, Cursors, Stopped, others};
+use super::direct::LONG;
 use crate::memory;
 
 /// The number of rounds for `bytes` bytes, and the bytes of each. Zero bytes still make one round,
@@ -114,7 +115,7 @@ impl BoardCall<'_> {
         // SAFETY: the buffer is valid and unchanged meanwhile (this function's contract).
         let mut source = unsafe { memory::source(&send.piece()) };
         // SAFETY: the memory behind `source` is valid until this returns.
-        if unsafe { self.write_to(root, &mut source) } {
+        if send.bytes() >= LONG && unsafe { self.write_to(root, &mut source) } {
             lengths.for_each(|_| self.board.finish());
             return Ok(());
         }
@@ -137,7 +138,7 @@ impl BoardCall<'_> {
         let bytes = arguments.bytes();
         let (number, lengths) = rounds(bytes, self.chunk());
         let (own, size) = (self.board.own(), self.board.size());
-        let exposed = self.expose(receive, bytes);
+        let exposed = if bytes >= LONG { self.expose(receive, bytes) } else { None };
         // The members that have written their block into the buffer.
         let mut written = vec![false; if exposed.is_some() { size } else { 0 }];
         // Done first, because the other ranks may still be writing.
