@@ -7,6 +7,7 @@
 //! hosts knows no hosts, and folds all ranks in their order.)
 
 mod ready;
+mod relayed;
 mod striped;
 
 use std::collections::VecDeque;
@@ -20,7 +21,8 @@ use crate::builder::{Builder, Mark};
 use crate::operand::Operand;
 
 pub(crate) use ready::Ready;
-pub(crate) use striped::{StripeFold, chunks, fold_stripes};
+pub(crate) use relayed::fold_stripes;
+pub(crate) use striped::{StripeFold, chunks};
 
 /// Bytes of a vector that are sent and folded at a time.
 const SEGMENT: i64 = 64 << 10;
