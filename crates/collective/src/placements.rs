@@ -41,8 +41,8 @@ pub enum LinkCheck {
     Compare(u64),
 }
 
-/// Number of such calls after which members compare for the first time. Each further time, four
-/// times as many have passed.
+/// Number of long calls that show the rates of links after which members compare for the first
+/// time. Each further time, four times as many have passed.
 const FIRST_COMPARISON: u64 = 64;
 
 /// The placements of a communicator, other than the one that its group has by itself.

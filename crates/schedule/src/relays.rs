@@ -56,7 +56,10 @@ impl Relays {
         passing.iter().enumerate().for_each(|(place, &host)| within[group(host)].0.push(place));
         for leaf in leaves {
             let (relays, served) = &mut within[group(leaf)];
-            places[leaf] = *relays.get(*served % relays.len().max(1))?;
+            if relays.is_empty() {
+                return None;
+            }
+            places[leaf] = relays[*served % relays.len()];
             *served += 1;
             bundles[places[leaf]].push(leaf);
         }

@@ -26,7 +26,7 @@ const NAMES: [&str; 16] = [
     "MPI_Reduce_scatter or MPI_Reduce_scatter_block",
     "MPI_Scan",
     "MPI_Exscan",
-    "a long collective that moves data between hosts",
+    "a long collective over several hosts",
     "MPI_Alltoallv or MPI_Alltoallw",
 ];
 

@@ -145,8 +145,11 @@ impl Placement {
 
     /// True if some host has such a link.
     pub(crate) fn has_slow_links(&self) -> bool {
+        if !self.has_leaves() {
+            return false;
+        }
         let fastest = self.greatest_rate();
-        self.has_leaves() && self.network.hosts.iter().any(|host| is_slow(host.link.rate, fastest))
+        self.network.hosts.iter().any(|host| is_slow(host.link.rate, fastest))
     }
 
     /// True if a host is a leaf.

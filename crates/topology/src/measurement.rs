@@ -117,7 +117,8 @@ pub fn known_or_measured<L: Leaders>(
     }
 }
 
-/// A word that differs if the rates do; never 0.
+/// A word that differs if the rates do; never 0. Processes of different builds may get different
+/// ones for the same rates, and measure then.
 fn digest(rates: &[u64]) -> u64 {
     let mut hasher = DefaultHasher::new();
     rates.hash(&mut hasher);
