@@ -42,6 +42,8 @@ static void cross(MPI_Comm comm, int is_reduction, double blocks[2])
     int rank, size;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
+    if (size > MOST)
+        MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 0; i < ELEMENTS * size; i++)
         own[i] = rank + i;
     MPI_Barrier(MPI_COMM_WORLD);
