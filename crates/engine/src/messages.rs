@@ -63,8 +63,8 @@ pub trait Messages {
     fn withdraw(&mut self, ticket: Ticket) -> bool;
 
     /// Asks the receiver of a message to drop it, if no receive has matched it. No effect on a
-    /// receive that a message has matched. The ticket can be polled as before: the message completes
-    /// once its receiver has answered.
+    /// receive that a message has matched. The ticket can be polled as before: the message
+    /// completes once its receiver has answered.
     fn take_back(&mut self, ticket: Ticket);
 
     /// Sender and immediate data of a message in this context that waits for a receive, if its tag

@@ -91,7 +91,8 @@ impl<W: LongWords> ToldCalls<'_, W> {
 }
 
 /// What a member remembers of the end of a round. Only its board writes, but its [`CallNotices`]
-/// read too. It is private to the process, so no part of the memory that the model checker replaces.
+/// read too. It is private to the process, so it is no part of the memory that the model checker
+/// replaces.
 #[derive(Debug, Default)]
 pub(super) struct RoundNote {
     /// Bytes ever allocated from its area.
