@@ -11,9 +11,10 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::Target;
 use towpath_transport::{Header, Here, Payload, RegionKey, Sink};
 
+use crate::credit::Fetchable;
 use crate::delivery;
 use crate::matching::Pattern;
-use crate::protocol::{self, ANNOUNCEMENT_BYTES, MESSAGE_OVERHEAD, REQUEST_BYTES};
+use crate::protocol::{self, ANNOUNCEMENT_BYTES, EarlyPull, MESSAGE_OVERHEAD, REQUEST_BYTES};
 use crate::requests::{Completion, PendingWork, RequestId, UNNUMBERED};
 use crate::state::{DeferredCall, State};
 use crate::unexpected::{MessageBytes, UnexpectedMessage};
@@ -121,7 +122,13 @@ impl<S: Subscriber> State<S> {
     }
 
     /// Pulls an announced message into its receive, or appends it to the unexpected queue.
-    fn announced(&mut self, from: PeerIndex, words: &[u64; 2], payload: [u64; 3], postponed: bool) {
+    fn announced(
+        &mut self,
+        from: PeerIndex,
+        words: &[u64; 2],
+        payload: [u64; 3],
+        early: EarlyPull,
+    ) {
         let peer = self.peers.at(from);
         let sequence = peer.arrived;
         peer.arrived += 1;
@@ -134,15 +141,19 @@ impl<S: Subscriber> State<S> {
                 let (index, target) = self.start_direct();
                 self.pull(index, target, key, completion);
             }
-            None if postponed && self.closed.has(envelope.context) => {
+            None if early != EarlyPull::Never && self.closed.has(envelope.context) => {
                 self.release_sender(from, key)
             }
             None => {
                 self.subscriber.event(Event::Unexpected { from, bytes: payload[2] });
+                let may_fetch = early != EarlyPull::Never;
                 let at =
-                    self.unexpected.add_announced(&envelope, rank, sequence, payload, postponed);
-                if postponed {
-                    self.wants_room(from, at, sequence as u32);
+                    self.unexpected.add_announced(&envelope, rank, sequence, payload, may_fetch);
+                let message = Fetchable { from, at, sequence: sequence as u32 };
+                match early {
+                    EarlyPull::Never => {}
+                    EarlyPull::WithRoom => self.wants_room(message),
+                    EarlyPull::IfLate => self.fetch_if_late(message),
                 }
             }
             Some(index) => {
@@ -219,10 +230,12 @@ impl<S: Subscriber> State<S> {
                     unsafe { (payload.cast::<u64>().read_unaligned(), payload.add(REQUEST_BYTES)) };
                 self.eager(from, words, Here(message, length - REQUEST_BYTES), Some(request));
             }
-            protocol::ANNOUNCE | protocol::POSTPONE if length == ANNOUNCEMENT_BYTES => {
+            protocol::ANNOUNCE | protocol::POSTPONE | protocol::ANNOUNCE_ON_DEVICE
+                if length == ANNOUNCEMENT_BYTES =>
+            {
                 // SAFETY: `payload` is readable for `length` bytes during this call, which is 24.
                 let announcement = unsafe { payload.cast::<[u64; 3]>().read_unaligned() };
-                self.announced(from, words, announcement, header.protocol == protocol::POSTPONE);
+                self.announced(from, words, announcement, EarlyPull::of(header.protocol));
             }
             protocol::ACKNOWLEDGE => {
                 if let Some(index) = self.requests.find(RequestId(words[0]))

@@ -38,3 +38,12 @@ pub(crate) struct Hungry {
     pub(crate) peer: PeerIndex,
     pub(crate) postponed: VecDeque<(u32, u32)>,
 }
+
+/// An unexpected message that may be fetched before it is matched: its node and sequence number,
+/// which are stale once it has been matched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fetchable {
+    pub(crate) from: PeerIndex,
+    pub(crate) at: u32,
+    pub(crate) sequence: u32,
+}

@@ -8,7 +8,7 @@ use towpath_base::transfer::{Step, Target};
 use towpath_transport::Payload;
 
 use crate::requests::{Completion, PendingWork, RequestId, Unpacking};
-use crate::state::State;
+use crate::state::{DeviceWait, State};
 
 /// Copies an eager payload to `room` contiguous bytes at `pointer`. Returns the bytes copied and
 /// whether the message was truncated.
@@ -58,17 +58,20 @@ impl<S: Subscriber> State<S> {
     /// Adds the request at `index` to those that wait for a device, directly or through the wire.
     /// It stays there until it is complete.
     pub(crate) fn wait_for_device(&mut self, index: u32) {
-        self.on_device.push(self.requests.id(index));
+        self.on_device.push(DeviceWait::Request(self.requests.id(index)));
     }
 
-    /// Polls the unpackers that wait for a device. True if any request that was waiting for a
-    /// device is now complete.
+    /// Polls the unpackers that wait for a device, and fetches messages that have waited for a
+    /// receive in vain. True if anything no longer waits for a device.
     pub(crate) fn poll_devices(&mut self) -> bool {
         let before = self.on_device.len();
         let mut waiting = std::mem::take(&mut self.on_device);
-        waiting.retain(|request| {
-            self.unpack(*request);
-            !self.requests.is_complete(*request)
+        waiting.retain_mut(|wait| match wait {
+            DeviceWait::Request(request) => {
+                self.unpack(*request);
+                !self.requests.is_complete(*request)
+            }
+            DeviceWait::Message { message, rounds } => self.waits_for_receive(*message, rounds),
         });
         self.on_device = waiting;
         self.on_device.len() < before

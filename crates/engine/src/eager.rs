@@ -2,9 +2,9 @@
 //!
 //! A message is eager if it is within the wire's limit, the configured limit and the pair's credit.
 //! Otherwise it is announced, as is every message from the memory of a device. The announcement
-//! says whether only credit was missing. The choice never reorders messages: every protocol uses
-//! the same stream of headers, and while the queue of a peer is not empty, every message to that
-//! peer is appended to it.
+//! says whether the receiver may fetch it before it is matched. The choice never reorders messages:
+//! every protocol uses the same stream of headers, and while the queue of a peer is not empty,
+//! every message to that peer is appended to it.
 
 use std::ptr;
 
@@ -15,7 +15,7 @@ use towpath_transport::{JobWire, NoResource, SHORT_BYTES, ahead};
 
 use crate::Engine;
 use crate::peers::WaitingSend;
-use crate::protocol::{self, MESSAGE_OVERHEAD, Mode, REQUEST_BYTES};
+use crate::protocol::{self, EarlyPull, MESSAGE_OVERHEAD, Mode, REQUEST_BYTES};
 use crate::requests::{Completion, Pending, PendingWork, RequestId};
 
 /// Identifies a message that was sent immediately, without a request, so that it can still be
@@ -154,7 +154,7 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         let slot = state.requests.slot(index);
         let to = slot.completion.peer;
         let PendingWork::Queued { source, mode, .. } = &slot.work else {
-            return self.announce(index, false);
+            return self.announce(index, EarlyPull::Never);
         };
         let length = source.length();
         let synchronous = *mode == Mode::Synchronous;
@@ -162,16 +162,20 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         let contiguous = matches!(source, Source::Bytes { .. });
         let total = length.saturating_add(prefix);
         let fits = contiguous && total <= SHORT_BYTES || total <= wire.copied_limit(to);
+        if !fits || length > state.limits.eager_bytes {
+            return self.announce(index, EarlyPull::Never);
+        }
         // The wire's memory must be filled in one call, which a device cannot guarantee.
-        let prompt = source.space() == MemorySpace::Host;
-        if !fits || length > state.limits.eager_bytes || !prompt {
-            return self.announce(index, false);
+        if source.space() == MemorySpace::Device {
+            let early = if synchronous { EarlyPull::Never } else { EarlyPull::IfLate };
+            return self.announce(index, early);
         }
         if state.peers.at(to).credit < length.saturating_add(MESSAGE_OVERHEAD) {
-            if !synchronous {
-                state.subscriber.event(Event::SendPostponed { to, bytes: length as u64 });
+            if synchronous {
+                return self.announce(index, EarlyPull::Never);
             }
-            return self.announce(index, !synchronous);
+            state.subscriber.event(Event::SendPostponed { to, bytes: length as u64 });
+            return self.announce(index, EarlyPull::WithRoom);
         }
         self.send_eager(index, length, prefix)
     }

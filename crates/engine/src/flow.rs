@@ -6,7 +6,8 @@
 //! ranks of a host can grant at the same time. Credit beyond the initial amount is not returned to
 //! a sender when its messages are consumed: a sender that still needs it runs out again and so asks
 //! again. A sender without credit *postpones* a message: it announces it, and the receiver fetches
-//! it as soon as there is room, or when it is matched.
+//! it as soon as there is room, or when it is matched. A short message in the memory of a device is
+//! fetched too, if it is not matched soon: its sender relies on buffering as for any short message.
 
 mod postponed;
 
@@ -17,7 +18,7 @@ use towpath_transport::{Header, JobWire};
 use crate::Engine;
 use crate::credit::Headroom;
 use crate::peers::WaitingSend;
-use crate::protocol::{self, MESSAGE_OVERHEAD};
+use crate::protocol::{self, EarlyPull, MESSAGE_OVERHEAD};
 use crate::requests::PendingWork;
 use crate::state::{DeferredCall, State};
 
@@ -84,7 +85,7 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         requests.unfinished().into_iter().find_map(|index| {
             let slot = requests.slot(index);
             match slot.work {
-                PendingWork::Announced { postponed: true, .. } => {
+                PendingWork::Announced { early: EarlyPull::WithRoom, .. } => {
                     Some((slot.completion.peer, false))
                 }
                 PendingWork::Queued { .. } | PendingWork::Published { .. } => {

@@ -119,8 +119,9 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         self.state.posted.is_any() || self.busy()
     }
 
-    /// True while an operation waits for a device. A device that completes wakes no thread, so a
-    /// caller that waits must continue to make progress and must not sleep.
+    /// True while an operation waits for a device, or a message in the memory of one for a receive.
+    /// A device that completes wakes no thread, so a caller that waits must continue to make
+    /// progress and must not sleep.
     pub fn is_device_busy(&self) -> bool {
         !self.state.on_device.is_empty()
     }

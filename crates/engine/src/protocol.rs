@@ -1,11 +1,11 @@
 //! The engine's header format: the protocol numbers and the two words of each.
 //!
-//! Application messages (`EAGER`, `EAGER_SYNCHRONOUS`, `ANNOUNCE`, `POSTPONE`) carry the envelope:
-//! words[0] is the context; words[1] has the tag in the low half and the sender's rank in the high
-//! half. The other protocols use the words as described below, and of these only [`ACTIVE`] has a
-//! payload. Both sides number the application messages of a pair by counting them, which works
-//! because a wire keeps their order. A cancel request names a message by this sequence number, so
-//! the number needs no space in the header.
+//! Application messages (`EAGER`, `EAGER_SYNCHRONOUS`, and those of [`EarlyPull`]) carry the
+//! envelope: words[0] is the context; words[1] has the tag in the low half and the sender's rank in
+//! the high half. The other protocols use the words as described below, and of these only
+//! [`ACTIVE`] has a payload. Both sides number the application messages of a pair by counting them,
+//! which works because a wire keeps their order. A cancel request names a message by this sequence
+//! number, so the number needs no space in the header.
 
 use towpath_base::ids::ContextId;
 use towpath_transport::Header;
@@ -40,6 +40,42 @@ pub const RETURN: u8 = 10;
 
 /// An active message: words[0] names its handler, words[1] is the argument.
 pub const ACTIVE: u8 = 11;
+
+/// Like [`ANNOUNCE`], for a message that would have been eager in host memory, but is in the memory
+/// of a device. The receiver may pull before matching.
+pub const ANNOUNCE_ON_DEVICE: u8 = 12;
+
+/// Whether the receiver of an announced message may pull it before matching.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EarlyPull {
+    /// No: the message is long or synchronous.
+    Never,
+    /// As soon as there is room: only credit was missing.
+    WithRoom,
+    /// If no receive matches soon: a device copies the message, which is faster once it is known
+    /// where to.
+    IfLate,
+}
+
+impl EarlyPull {
+    /// The protocol of the announcement.
+    pub(crate) fn protocol(self) -> u8 {
+        match self {
+            EarlyPull::Never => ANNOUNCE,
+            EarlyPull::WithRoom => POSTPONE,
+            EarlyPull::IfLate => ANNOUNCE_ON_DEVICE,
+        }
+    }
+
+    /// The opposite of [`EarlyPull::protocol`].
+    pub(crate) fn of(protocol: u8) -> EarlyPull {
+        match protocol {
+            POSTPONE => EarlyPull::WithRoom,
+            ANNOUNCE_ON_DEVICE => EarlyPull::IfLate,
+            _ => EarlyPull::Never,
+        }
+    }
+}
 
 /// True if the message only concerns credit.
 pub(crate) fn is_credit(header: &Header) -> bool {

@@ -3,8 +3,8 @@
 //! The sender publishes its source on the wire and sends an announcement (key and length) in the
 //! stream of headers. The receiver matches the announcement and pulls as many bytes as fit its
 //! target. The wire then tells the sender that its memory is free again. Because release follows
-//! matching, the protocol is inherently synchronous, except that a message announced only for lack
-//! of credit may be fetched earlier (`flow`).
+//! matching, the protocol is inherently synchronous, except that a message that would have been
+//! eager, with credit or in host memory, may be fetched earlier (`flow`).
 
 use towpath_base::events::{Event, Subscriber};
 use towpath_base::ids::PeerIndex;
@@ -12,7 +12,7 @@ use towpath_base::transfer::{MemorySpace, Source, Target};
 use towpath_transport::{JobWire, NoResource, RegionKey};
 
 use crate::Engine;
-use crate::protocol::{self, ANNOUNCEMENT_BYTES};
+use crate::protocol::{self, ANNOUNCEMENT_BYTES, EarlyPull};
 use crate::requests::{Completion, PendingWork};
 use crate::state::{DeferredCall, NO_REQUEST, State};
 
@@ -20,9 +20,8 @@ use crate::state::{DeferredCall, NO_REQUEST, State};
 const NOTHING: Source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
 
 impl<W: JobWire, S: Subscriber> Engine<W, S> {
-    /// Publishes the send at `index` (once) and announces it. `postponed` means that the message
-    /// lacked only credit; the receiver may then fetch it before it is matched.
-    pub(crate) fn announce(&mut self, index: u32, postponed: bool) -> Result<(), NoResource> {
+    /// Publishes the send at `index` (once) and announces it. `early` counts the first time.
+    pub(crate) fn announce(&mut self, index: u32, early: EarlyPull) -> Result<(), NoResource> {
         let Engine { wire, state } = self;
         let token = state.requests.id(index).0;
         let slot = state.requests.slot(index);
@@ -33,22 +32,21 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
             // SAFETY: the source stays valid until the caller sees the request complete (contract
             // of `isend`). By then the region is released, or withdrawn in that round of progress.
             let key = unsafe { wire.publish(to, token, source) };
-            slot.work = PendingWork::Published { key, context, postponed };
+            slot.work = PendingWork::Published { key, context, early };
             if is_on_device {
                 state.wait_for_device(index);
             }
         }
         let slot = state.requests.slot(index);
-        let PendingWork::Published { key, context, postponed } = slot.work else { return Ok(()) };
-        let protocol = if postponed { protocol::POSTPONE } else { protocol::ANNOUNCE };
-        let header = protocol::envelope(protocol, context, tag, rank);
+        let PendingWork::Published { key, context, early } = slot.work else { return Ok(()) };
+        let header = protocol::envelope(early.protocol(), context, tag, rank);
         let announcement = [key.0[0], key.0[1], length];
         // SAFETY: `announcement` is a local variable of 24 bytes.
         unsafe { wire.short(to, &header, announcement.as_ptr().cast(), ANNOUNCEMENT_BYTES)? };
         let peer = state.peers.at(to);
         slot.sequence = peer.sent;
         peer.sent += 1;
-        slot.work = PendingWork::Announced { key, postponed };
+        slot.work = PendingWork::Announced { key, early };
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use towpath_base::transfer::{Source, Target};
 use towpath_transport::RegionKey;
 
 use crate::buffers::MessageBuffer;
-use crate::protocol::Mode;
+use crate::protocol::{EarlyPull, Mode};
 
 /// Peer of an any-source receive that has not been matched.
 pub(crate) const ANY_PEER: PeerIndex = PeerIndex(u32::MAX);
@@ -100,11 +100,10 @@ pub(crate) enum PendingWork {
     Unpacking(Box<Unpacking>),
     /// A send in the queue of its peer.
     Queued { source: Source, context: ContextId, mode: Mode },
-    /// A published send whose announcement is in the queue of its peer; `postponed` if it only
-    /// lacks credit.
-    Published { key: RegionKey, context: ContextId, postponed: bool },
+    /// A published send whose announcement is in the queue of its peer.
+    Published { key: RegionKey, context: ContextId, early: EarlyPull },
     /// An announced send whose region has not been released.
-    Announced { key: RegionKey, postponed: bool },
+    Announced { key: RegionKey, early: EarlyPull },
     /// A synchronous eager send that has not been acknowledged.
     Unacknowledged,
     /// A finished eager send whose cancel request has not been answered.

@@ -8,7 +8,7 @@ use towpath_transport::{Header, RegionKey};
 use crate::Limits;
 use crate::active::Active;
 use crate::closed::Closed;
-use crate::credit::Flow;
+use crate::credit::{Fetchable, Flow};
 use crate::direct::DirectReceive;
 use crate::matching::FRONT;
 use crate::peers::Peers;
@@ -31,6 +31,15 @@ pub(crate) enum DeferredCall {
     Withdraw { to: PeerIndex, key: RegionKey },
 }
 
+/// What each round of progress looks at, as a device wakes nobody.
+pub(crate) enum DeviceWait {
+    /// A request whose data a device packs or unpacks.
+    Request(RequestId),
+    /// An unexpected message in the memory of its sender's device. It is fetched unless a receive
+    /// matches it within so many more rounds.
+    Message { message: Fetchable, rounds: u32 },
+}
+
 /// Tells whether a process may send messages in a context.
 pub type IsMember = fn(ContextId, PeerIndex) -> bool;
 
@@ -51,8 +60,8 @@ pub(crate) struct State<S> {
     pub(crate) requests: RequestSlab,
     pub(crate) active: Active,
     pub(crate) actions: Vec<DeferredCall>,
-    /// Requests that wait for a device. The next round of progress removes those that are complete.
-    pub(crate) on_device: Vec<RequestId>,
+    /// What waits for a device. A round of progress removes what no longer does.
+    pub(crate) on_device: Vec<DeviceWait>,
     /// Incomplete sends and pulls.
     pub(crate) under_way: usize,
     /// Number of [exchanges](crate::Exchange) so far. A fixed number of them triggers a round of

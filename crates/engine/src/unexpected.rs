@@ -140,17 +140,17 @@ impl Unexpected {
         self.enqueue(envelope, at);
     }
 
-    /// Appends an announced message: its region key and length. `postponed` means that the sender
-    /// waits for room rather than for a receive. Returns the message's node.
+    /// Appends an announced message: its region key and length. `may_fetch` means that it may be
+    /// fetched before a receive matches it. Returns the message's node.
     pub(crate) fn add_announced(
         &mut self,
         envelope: &Pattern,
         rank: u32,
         sequence: u64,
         words: [u64; ANNOUNCED_WORDS],
-        postponed: bool,
+        may_fetch: bool,
     ) -> u32 {
-        let content = if postponed { NodeContent::Postponed } else { NodeContent::Announced };
+        let content = if may_fetch { NodeContent::Postponed } else { NodeContent::Announced };
         // SAFETY: `words` is a parameter, readable for its size.
         unsafe {
             self.append(

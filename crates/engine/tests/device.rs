@@ -225,6 +225,80 @@ fn a_fetched_message_is_delivered_to_a_device() {
     }
 }
 
+/// Two engines, the second of which has memory for messages that it fetches.
+fn with_room() -> World {
+    let limits = Limits { eager_bytes: 4096, unexpected_bytes: 1 << 20 };
+    let mut world = World::new(2, Manners::PLAIN, limits);
+    world.engines[1].grow_within(|| Headroom { free: 4 << 30, ranks: 1 });
+    world
+}
+
+/// More rounds of progress than a message from a device waits for a receive.
+fn long_after(world: &mut World) {
+    (0..1000).for_each(|_| _ = world.progress());
+}
+
+/// A short standard send completes without its receive, as it would from host memory.
+#[test]
+fn a_short_send_from_a_device_does_not_wait_for_its_receive() {
+    for (length, mode, alone) in [
+        (0, Mode::Standard, true),
+        (1, Mode::Standard, true),
+        (8, Mode::Ready, true),
+        (4096, Mode::Standard, true),
+        (4097, Mode::Standard, false),
+        (8, Mode::Synchronous, false),
+    ] {
+        let mut world = with_room();
+        let (data, mut got) = (pattern(6, length), vec![0; length]);
+        let sent = world.send(0, 1, 1, source(&data), mode);
+        long_after(&mut world);
+        assert_eq!(world.engines[0].is_complete(sent), alone, "{length} bytes, {mode:?}");
+        assert_busy(&mut world, [!alone, false]);
+        let received = world.receive(1, Some(0), Some(1), target(&mut got));
+        assert_eq!(world.wait(1, received).bytes, length as u64);
+        world.wait(0, sent);
+        assert!(got == data);
+        world.run_until_idle();
+    }
+}
+
+/// A receive that comes soon gets the message straight from the device.
+#[test]
+fn a_short_message_from_a_device_waits_for_a_receive_that_comes_soon() {
+    let mut world = with_room();
+    let (data, mut got) = (pattern(7, 100), [0; 100]);
+    let sent = world.send(0, 1, 1, source(&data), Mode::Standard);
+    (0..10).for_each(|_| _ = world.progress());
+    assert!(world.engines[1].is_device_busy() && !world.engines[0].is_complete(sent));
+    let received = world.receive(1, Some(0), Some(1), room(&mut got));
+    world.engines[1].progress();
+    assert!(!world.engines[1].is_device_busy());
+    assert_eq!((world.wait(1, received).bytes, &got[..]), (100, &data[..]));
+    world.run_until_idle();
+}
+
+/// Nothing is fetched from a sender that is lost, or that takes its message back.
+#[test]
+fn a_short_message_from_a_device_may_end_before_it_is_fetched() {
+    for is_lost in [true, false] {
+        let mut world = with_room();
+        let data = pattern(8, 100);
+        let sent = world.send(0, 1, 1, source(&data), Mode::Standard);
+        (0..10).for_each(|_| _ = world.progress());
+        if is_lost {
+            world.network.lose(0);
+        } else {
+            world.engines[0].cancel(sent);
+        }
+        (0..1000).for_each(|_| _ = world.engines[1].progress());
+        assert!(!world.engines[1].is_device_busy() && !world.engines[1].busy());
+        if !is_lost {
+            assert!(world.wait(0, sent).cancelled);
+        }
+    }
+}
+
 /// A send from a device is withdrawn; a receive whose message has arrived completes as if it had
 /// not been cancelled.
 #[test]

@@ -1,5 +1,6 @@
-//! Postponed messages, whose senders lack credit: the receiver fetches them into the unexpected
-//! queue when there is room. A receive can match one while its fetch is in flight.
+//! Messages that the receiver fetches into the unexpected queue when there is room: those that are
+//! postponed, as their senders lack credit, and short ones in the memory of a device. A receive can
+//! match one while its fetch is in flight.
 
 use std::collections::VecDeque;
 
@@ -9,17 +10,41 @@ use towpath_base::transfer::Target;
 use towpath_transport::RegionKey;
 
 use super::{LEAST_GRANT, MOST_FETCHES};
-use crate::credit::Hungry;
+use crate::credit::{Fetchable, Hungry};
 use crate::protocol::MESSAGE_OVERHEAD;
 use crate::requests::{Completion, Fetch, PendingWork};
-use crate::state::{DeferredCall, State};
+use crate::state::{DeferredCall, DeviceWait, State};
+
+/// Rounds of progress for which a message in the memory of a device waits for a receive: longer
+/// than a rank needs from one call to the next, and short for one that waits for its send.
+const ROUNDS: u32 = 256;
 
 impl<S: Subscriber> State<S> {
-    /// Handles a postponed message, which is in node `at`: fetches it now, or once there is room.
-    pub(crate) fn wants_room(&mut self, from: PeerIndex, at: u32, sequence: u32) {
+    /// Handles a message in the memory of a device: fetches it unless a receive matches it soon.
+    pub(crate) fn fetch_if_late(&mut self, message: Fetchable) {
+        self.on_device.push(DeviceWait::Message { message, rounds: ROUNDS });
+    }
+
+    /// True if such a message goes on waiting for a receive, for one round of progress less.
+    pub(crate) fn waits_for_receive(&mut self, message: Fetchable, rounds: &mut u32) -> bool {
+        let Fetchable { from, at, sequence } = message;
+        if self.peers.is_lost(from) || self.unexpected.postponed(at, from, sequence).is_none() {
+            return false;
+        }
+        *rounds -= 1;
+        if *rounds > 0 {
+            return true;
+        }
+        self.wants_room(message);
+        false
+    }
+
+    /// Handles a postponed message: fetches it now, or once there is room.
+    pub(crate) fn wants_room(&mut self, message: Fetchable) {
         if self.flow.headroom.is_none() {
             return;
         }
+        let Fetchable { from, at, sequence } = message;
         let queue = &self.unexpected;
         if let Some(hungry) = self.flow.hungry.iter_mut().find(|hungry| hungry.peer == from) {
             // Drop the messages that were matched in the meantime, to keep the list short.

@@ -10,7 +10,7 @@ use crate::buffers::MessageBuffer;
 
 impl Unexpected {
     /// Region key and length of the message with this sequence number of its pair, if it is in node
-    /// `at` and its sender waits for room.
+    /// `at` and may be fetched.
     pub(crate) fn postponed(
         &self,
         at: u32,

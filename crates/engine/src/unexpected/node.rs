@@ -19,7 +19,7 @@ pub(super) enum NodeContent {
     Synchronous,
     /// [`ANNOUNCED_WORDS`].
     Announced,
-    /// Like `Announced`; the sender had no credit and waits for room rather than for a receive.
+    /// Like `Announced`; may be fetched before a receive matches it.
     Postponed,
     /// Slot number of a buffer, and the request that fills it.
     Fetching,
