@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Generates the PTX text of the kernels for CUDA devices, which is committed beside their source.
 
-    device_kernels.py            writes crates/device/kernels/move_70.ptx
+    device_kernels.py            writes crates/device/kernels/move_70.ptx and reduce_70.ptx
     device_kernels.py --check    compares it with what is committed
 
 The compiler is NVRTC 11.8, installed under build/ if need be: drivers load PTX of their own version
@@ -25,8 +25,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import environments  # noqa: E402
 
-SOURCE = ROOT / "crates/device/kernels/move.cu"
-COMMITTED = SOURCE.with_name("move_70.ptx")
+KERNELS = ROOT / "crates/device/kernels"
+SOURCES = ("move", "reduce")
+HEADER = "dialect.h"
 OLDEST = 70
 LATER = (80, 90)
 # Drivers from CUDA 11.8 on load it.
@@ -57,16 +58,17 @@ class Compiler:
         self.call(f"nvrtcGet{what}", program, buffer)
         return buffer.value.decode()
 
-    def ptx(self, architecture):
-        """The PTX of the kernels for compute_ARCHITECTURE."""
+    def ptx(self, source, architecture):
+        """The PTX of the kernels of a source for compute_ARCHITECTURE."""
         program = ctypes.c_void_p()
-        name = SOURCE.name.encode()
-        self.call("nvrtcCreateProgram", ctypes.byref(program), SOURCE.read_bytes(), name, 0, None,
-                  None)
+        text, header = ((KERNELS / name).read_bytes() for name in (f"{source}.cu", HEADER))
+        one = ctypes.c_char_p * 1
+        self.call("nvrtcCreateProgram", ctypes.byref(program), text, f"{source}.cu".encode(), 1,
+                  one(header), one(HEADER.encode()))
         options = [f"--gpu-architecture=compute_{architecture}", *OPTIONS]
         words = (ctypes.c_char_p * len(options))(*(word.encode() for word in options))
         if self.library.nvrtcCompileProgram(program, len(options), words):
-            raise SystemExit(f"NVRTC refuses {SOURCE}:\n{self.text('ProgramLog', program)}")
+            raise SystemExit(f"NVRTC refuses {source}.cu:\n{self.text('ProgramLog', program)}")
         return self.text("PTX", program)
 
 
@@ -81,38 +83,45 @@ def differences(one, other):
     return "\n".join(list(lines)[:12])
 
 
-def assembled(architecture):
-    """What the assembler says against the committed text for an architecture; empty if nothing."""
+def committed(source):
+    """Where the text of a source is."""
+    return KERNELS / f"{source}_{OLDEST}.ptx"
+
+
+def assembled(source, architecture):
+    """What the assembler says against a committed text for an architecture; empty if nothing."""
     program = next(environments.venv("nvrtc").glob(
         "lib/python*/site-packages/nvidia/cuda_nvcc/bin/ptxas"))
     program.chmod(0o755)
     with tempfile.TemporaryDirectory() as directory:
-        words = [program, "-v", f"-arch=sm_{architecture}", COMMITTED, "-o", f"{directory}/cubin"]
+        words = [program, "-v", f"-arch=sm_{architecture}", committed(source), "-o",
+                 f"{directory}/cubin"]
         result = subprocess.run(words, capture_output=True, text=True)
     if result.returncode:
         return result.stderr
     frames = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill", result.stderr)
-    if len(frames) != COMMITTED.read_text().count(".entry "):
+    if len(frames) != committed(source).read_text().count(".entry "):
         return f"it tells of {len(frames)} kernels only:\n{result.stderr}"
     large = [f"{frame} bytes of stack, {spill} spilled" for frame, spill in frames
              if int(frame) or int(spill)]
     return "\n".join(large)
 
 
-def problems(compiler):
-    """What is wrong with the committed text: sentence by check, empty where nothing is."""
-    committed = COMMITTED.read_text()
-    generated = compiler.ptx(OLDEST)
-    version = re.search(r"^\.version (\S+)$", committed, re.M)
+def problems(compiler, source):
+    """What is wrong with a committed text: sentence by check, empty where nothing is."""
+    present, generated = committed(source).read_text(), compiler.ptx(source, OLDEST)
+    version = re.search(r"^\.version (\S+)$", present, re.M)
     found = version[1] if version else "none"
     checks = {
-        "version": "" if found == VERSION else f".version is {found}, it must be {VERSION}",
-        "committed text": differences(committed, generated),
+        f"{source}: version": "" if found == VERSION else
+        f".version is {found}, it must be {VERSION}",
+        f"{source}: committed text": differences(present, generated),
     }
     for architecture in (OLDEST, *LATER):
-        checks[f"assembled for sm_{architecture}"] = assembled(architecture)
+        checks[f"{source}: assembled for sm_{architecture}"] = assembled(source, architecture)
     for later in LATER:
-        checks[f"compute_{later}"] = differences(targeted(generated, later), compiler.ptx(later))
+        text = compiler.ptx(source, later)
+        checks[f"{source}: compute_{later}"] = differences(targeted(generated, later), text)
     return checks
 
 
@@ -123,9 +132,12 @@ def main():
     options = parser.parse_args()
     compiler = Compiler()
     if not options.check:
-        COMMITTED.write_text(compiler.ptx(OLDEST))
+        for source in SOURCES:
+            committed(source).write_text(compiler.ptx(source, OLDEST))
         return 0
-    found = problems(compiler)
+    found = {}
+    for source in SOURCES:
+        found.update(problems(compiler, source))
     for check, problem in found.items():
         print(f"{'FAIL' if problem else 'ok  '} {check}")
         if problem:

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Moves random layouts by the kernels of crates/device/kernels/move.cu and compares every byte.
+"""Moves random layouts and reduces random vectors by the kernels of crates/device/kernels, and
+compares every byte.
 
     kernels.py                  as OpenCL on PoCL, and as C
     kernels.py --only C         one of them
     kernels.py --cases 500 --seed 3
 
 PoCL comes from a Python package into an environment under build/: a real compiler for devices
-translates the source, and its CPU device runs it. In C, the threads run in random order.
+translates the source, and its CPU device runs it. In C, the threads run in random order. Both must
+reduce to the same bits; the tests of the library compare those of C with the host's.
 """
 
 import argparse
@@ -21,8 +23,9 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import environments  # noqa: E402
 import layouts  # noqa: E402
+import vectors  # noqa: E402
 
-SOURCE = environments.ROOT / "crates/device/kernels/move.cu"
+KERNELS = environments.ROOT / "crates/device/kernels"
 DIRECTORY = environments.BUILD / "tests" / "device"
 GROUP = 32
 UNTOUCHED = 0xEE
@@ -82,27 +85,27 @@ def moved(case, run, draw):
 
 
 class C:
-    """The source as C, for ordinary memory."""
+    """A source as C, for ordinary memory."""
 
-    def __init__(self):
+    def __init__(self, source):
         DIRECTORY.mkdir(parents=True, exist_ok=True)
-        library = DIRECTORY / "move.so"
+        library = DIRECTORY / f"{source}.so"
         words = ["cc", "-x", "c", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared",
-                 "-fPIC", SOURCE, "-o", library]
-        environments.command(words, "device-kernels-c.log")
+                 "-fPIC", KERNELS / f"{source}.cu", "-o", library]
+        environments.command(words, f"device-kernels-{source}.log")
         self.library = ctypes.CDLL(str(library))
         self.draw = random.Random(1)
 
-    def run(self, kernel, move, threads):
+    def run(self, kernel, arguments, threads):
         function = self.library[kernel]
         for thread in self.draw.sample(range(threads), threads):
-            function(ctypes.byref(move), ctypes.c_uint32(thread), ctypes.c_uint32(threads))
+            function(ctypes.byref(arguments), ctypes.c_uint32(thread), ctypes.c_uint32(threads))
 
 
 class OpenCL:
-    """The source as OpenCL C on PoCL's CPU device, whose addresses are those of the process."""
+    """A source as OpenCL C on PoCL's CPU device, whose addresses are those of the process."""
 
-    def __init__(self):
+    def __init__(self, source):
         import pyopencl
 
         self.cl = pyopencl
@@ -116,17 +119,45 @@ class OpenCL:
         print(f"OpenCL: {platform.version}", flush=True)
         context = pyopencl.Context([platform.get_devices()[0]])
         self.queue = pyopencl.CommandQueue(context)
-        program = pyopencl.Program(context, SOURCE.read_text()).build(["-cl-std=CL1.2"])
+        options = ["-cl-std=CL1.2", "-I", str(KERNELS)]
+        text = (KERNELS / f"{source}.cu").read_text()
+        program = pyopencl.Program(context, text).build(options)
         self.kernels = {kernel.function_name: kernel for kernel in program.all_kernels()}
 
-    def run(self, kernel, move, threads):
+    def run(self, kernel, arguments, threads):
         function = self.kernels[kernel]
-        function.set_arg(0, bytes(move))
+        function.set_arg(0, bytes(arguments))
         self.cl.enqueue_nd_range_kernel(self.queue, function, (threads,), (GROUP,))
         self.queue.finish()
 
 
 DIALECTS = {"C": C, "OpenCL": OpenCL}
+
+
+def all_moved(dialects, options):
+    """Moves random layouts by each dialect. Yields each case and what is wrong with it."""
+    for name, dialect in dialects.items():
+        run, draw = dialect("move").run, random.Random(options.seed)
+        for case in layouts.cases(options.seed, options.cases):
+            yield f"{name}, {case.name}", moved(case, run, draw)
+
+
+def reduced(case, run, threads):
+    """The result of a reduction by a kernel."""
+    left, right = Buffer(case.left), Buffer(case.right)
+    run(case.kernel, vectors.Reduction.of(left.address, right.address, case), threads)
+    return right.content()
+
+
+def all_reduced(dialects, options):
+    """Reduces random vectors by each dialect. Yields each case and what is wrong with it."""
+    runs = {name: dialect("reduce").run for name, dialect in dialects.items()}
+    draw = random.Random(options.seed)
+    for case in vectors.cases(options.seed, (KERNELS / "reduce_70.ptx").read_text()):
+        threads = GROUP * draw.randrange(1, 9)
+        results = {name: reduced(case, run, threads) for name, run in runs.items()}
+        same = len(set(results.values())) == 1
+        yield case.kernel, "" if same else case.difference(*results.values())
 
 
 def again_with_opencl():
@@ -150,16 +181,12 @@ def main():
     faulthandler.enable()
     if options.only != "C" and "TOWPATH_OPENCL" not in os.environ:
         again_with_opencl()
+    chosen = {name: dialect for name, dialect in DIALECTS.items() if options.only in (None, name)}
     passed = failed = 0
-    for name, dialect in DIALECTS.items():
-        if options.only not in (None, name):
-            continue
-        run, draw = dialect().run, random.Random(options.seed)
-        for case in layouts.cases(options.seed, options.cases):
-            problem = moved(case, run, draw)
-            if problem:
-                print(f"FAIL {name}, {case.name}: {problem}", flush=True)
-            passed, failed = passed + (not problem), failed + bool(problem)
+    for name, problem in (*all_moved(chosen, options), *all_reduced(chosen, options)):
+        if problem:
+            print(f"FAIL {name}: {problem}", flush=True)
+        passed, failed = passed + (not problem), failed + bool(problem)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

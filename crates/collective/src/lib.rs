@@ -32,7 +32,7 @@ pub use exchange::exchange_parts;
 pub use failure::Failure;
 pub use kept::KeptCalls;
 pub use lone::{LoneCall, perform_alone};
-pub use memory::{copy_pieces, reduce_elements};
+pub use memory::{copy_pieces, reduce_elements, reduce_on_device};
 pub use phased::PhasedCall;
 pub use placements::{AgreedRates, LinkCheck, Placements};
 pub use run::{Progress, Run};

@@ -2,7 +2,7 @@
 //! and to reduce.
 
 use towpath_base::transfer::{Source, Target, across};
-use towpath_datatype::device::{source_on, target_on};
+use towpath_datatype::device::{Device, source_on, target_on};
 use towpath_schedule::Reducer;
 use towpath_schedule::buffers::Piece;
 use towpath_schedule::reducer::ReduceFunction;
@@ -157,4 +157,27 @@ pub unsafe fn reduce_elements(reducer: &Reducer, input: *const u8, inout: *mut u
         ReduceFunction::Kernel(kernel) => unsafe { kernel(input, inout, count as usize) },
         ReduceFunction::Callback(callback) => callback(input, inout, count),
     }
+}
+
+/// Computes `inout[i] = input[i] op inout[i]` for `count` elements in the memory of a device, and
+/// waits for it. False, having done nothing, if the device cannot.
+///
+/// # Safety
+/// Both vectors must have `count` elements of the operation's type, and must not overlap.
+#[cold]
+pub unsafe fn reduce_on_device(
+    reducer: &Reducer,
+    device: &dyn Device,
+    vectors: (*const u8, *mut u8),
+    count: i64,
+) -> bool {
+    let Some((operation, basic)) = reducer.named() else { return false };
+    // SAFETY: a reducer's operation is defined for its type. Both vectors hold the elements and do
+    // not overlap (this function's contract), and the work ends before this call.
+    let work = unsafe { device.reduce(operation, basic, vectors, count) };
+    let Some(mut work) = work else { return false };
+    while !work.has_ended() {
+        std::thread::yield_now();
+    }
+    true
 }

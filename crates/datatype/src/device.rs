@@ -14,8 +14,10 @@ use std::fmt::Debug;
 
 use towpath_base::transfer::{Drain, Fill, Source, Target};
 
+use crate::basic::Basic;
 use crate::cursor::{source, target};
 use crate::datatype::Datatype;
+use crate::reduce::Operation;
 
 pub use layout::{DeviceBlocks, DeviceLayout, MAX_LOOPS};
 
@@ -36,6 +38,31 @@ pub trait Device: Debug + Sync {
     /// # Safety
     /// The memory of the elements must be valid for writes until the unpacker is dropped.
     unsafe fn unpacker(&self, datatype: &Datatype, pointer: *mut u8, count: i64) -> Box<dyn Drain>;
+
+    /// Starts to compute `inout[i] = input[i] op inout[i]` for `count` elements at two addresses,
+    /// with the bits that [`reduce::kernel`](crate::reduce::kernel) gives. Returns `None`, having
+    /// done nothing, if the device lacks numbers of this type or the vectors are not in its
+    /// memory.
+    ///
+    /// # Safety
+    /// The operation must be defined for the type. Both vectors must hold the elements, be valid
+    /// until the work is dropped, and not overlap.
+    unsafe fn reduce(
+        &self,
+        operation: Operation,
+        basic: Basic,
+        vectors: (*const u8, *mut u8),
+        count: i64,
+    ) -> Option<Box<dyn DeviceWork>> {
+        let _ = (operation, basic, vectors, count);
+        None
+    }
+}
+
+/// Work that a device has begun. Dropping it waits for its end.
+pub trait DeviceWork: Debug + Send {
+    /// True once the work is done.
+    fn has_ended(&mut self) -> bool;
 }
 
 /// The bytes of an outgoing message in the memory of `device`; `None` is host memory.

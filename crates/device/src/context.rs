@@ -1,6 +1,7 @@
 //! What the library keeps for each context of the driver: streams, kernels, pinned memory.
 
-use std::ffi::{c_int, c_void};
+use std::collections::HashMap;
+use std::ffi::{CString, c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, OnceLock};
 
@@ -12,7 +13,7 @@ use crate::abi::{
 };
 use crate::completion::TransferCompletion;
 use crate::driver::{CudaDriver, DeviceError, Entered, Result};
-use crate::kernel::{KernelChoice, LARGEST_WORD, Move};
+use crate::kernel_names::Kernel;
 use crate::ptx::source_of;
 
 /// Bytes of pinned memory in a slot.
@@ -29,12 +30,6 @@ const BLOCKS_PER_PROCESSOR: u64 = 8;
 
 /// Most blocks of a grid: the number of its threads fits in 32 bits with room for a step.
 const MOST_BLOCKS: u64 = 1 << 22;
-
-/// The number of sizes of words for which there are kernels.
-const WORD_SIZES: usize = LARGEST_WORD.trailing_zeros() as usize + 1;
-
-/// The kernels of a context that have been loaded: narrow and wide ones, by size of word.
-type Kernels = [[Option<FunctionHandle>; 2]; WORD_SIZES];
 
 /// Pinned host memory that devices can access, and what tells that its use has ended.
 #[derive(Debug)]
@@ -56,7 +51,8 @@ pub(crate) struct CudaContext {
     processors: u64,
     streams: [StreamHandle; STREAMS],
     next_stream: AtomicUsize,
-    kernels: Mutex<Kernels>,
+    /// Those that have been loaded.
+    kernels: Mutex<HashMap<Kernel, FunctionHandle>>,
     /// Set once the driver has refused to compile a kernel.
     refusal: OnceLock<()>,
     slots: Mutex<Vec<PinnedSlot>>,
@@ -145,26 +141,28 @@ impl CudaContext {
         self.completions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(completion);
     }
 
-    /// Launches a kernel.
+    /// Launches a kernel with at most so many threads, or fewer that go through all elements unless
+    /// it is better to run `all`.
     ///
     /// # Safety
-    /// See [`start`](crate::moves::start), with the sides in `arguments`.
-    pub(crate) unsafe fn launch(
+    /// The kernel must take one parameter of this type. The memory that it names must be valid for
+    /// what the kernel does, until its end.
+    pub(crate) unsafe fn launch<Arguments>(
         &self,
         stream: StreamHandle,
         function: FunctionHandle,
-        choice: KernelChoice,
-        arguments: &mut Move,
+        (threads, all): (u64, bool),
+        arguments: &mut Arguments,
     ) -> Result<()> {
-        let blocks = arguments.words.div_ceil(BLOCK_THREADS.into()).max(1);
-        let most = match choice.scattered {
+        let blocks = threads.div_ceil(BLOCK_THREADS.into()).max(1);
+        let most = match all {
             true => MOST_BLOCKS,
             false => self.processors * BLOCKS_PER_PROCESSOR,
         };
         let blocks = blocks.min(most) as u32;
         let mut parameters: [*mut c_void; 1] = [ptr::from_mut(arguments).cast()];
-        // SAFETY: the kernel takes one parameter, a `Move`, which the driver copies during the
-        // call. The memory that it names is valid (this function's contract).
+        // SAFETY: the kernel takes one parameter of this type, which the driver copies during the
+        // call, and the memory that it names is valid (this function's contract).
         let launched = unsafe {
             (self.driver.calls.launch)(
                 function,
@@ -183,20 +181,21 @@ impl CudaContext {
         self.driver.check("launch a kernel", launched)
     }
 
-    /// The kernel of a choice; `None` if the driver cannot compile it. It is loaded when it is
+    /// A kernel; `None` if there is none or the driver cannot compile it. It is loaded when it is
     /// first needed, because the driver compiles it then, which takes some 60 ms if it has not
     /// kept the result of another process.
-    pub(crate) fn kernel(&self, choice: KernelChoice) -> Result<Option<FunctionHandle>> {
+    pub(crate) fn kernel(&self, kernel: Kernel) -> Result<Option<FunctionHandle>> {
         if self.is_without_kernels() {
             return Ok(None);
         }
         let mut kernels = self.kernels.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let size = choice.word.trailing_zeros() as usize;
-        let known = &mut kernels[size][usize::from(choice.wide)];
-        if known.is_none() {
-            *known = self.load_kernel(choice)?;
+        if let Some(&known) = kernels.get(&kernel) {
+            return Ok(Some(known));
         }
-        Ok(*known)
+        let Some(name) = kernel.name() else { return Ok(None) };
+        let loaded = self.load_kernel(&name)?;
+        kernels.extend(loaded.map(|function| (kernel, function)));
+        Ok(loaded)
     }
 
     /// True if the driver has refused to compile a kernel.
@@ -216,9 +215,11 @@ impl CudaContext {
         }
     }
 
-    fn load_kernel(&self, choice: KernelChoice) -> Result<Option<FunctionHandle>> {
+    fn load_kernel(&self, name: &str) -> Result<Option<FunctionHandle>> {
         let calls = &self.driver.calls;
-        let (name, text) = source_of(choice);
+        let (Some(text), Ok(name)) = (source_of(name), CString::new(name)) else {
+            return Ok(None);
+        };
         let mut module = ModuleHandle(ptr::null_mut());
         let mut function = FunctionHandle(ptr::null_mut());
         // SAFETY: text and name are C strings, and no options are passed. The driver writes one
@@ -231,9 +232,9 @@ impl CudaContext {
                 self.refuse(loaded);
                 return Ok(None);
             }
-            self.driver.check("load a kernel that packs data", loaded)?;
+            self.driver.check("load a kernel", loaded)?;
             let found = (calls.module_function)(&raw mut function, module, name.as_ptr());
-            self.driver.check("find a kernel that packs data", found)?;
+            self.driver.check("find a kernel", found)?;
         }
         Ok(Some(function))
     }

@@ -3,6 +3,7 @@
 use towpath_datatype::device::MAX_LOOPS;
 
 use crate::abi::Address;
+use crate::kernel_names::Kernel;
 
 /// Longest block in words that a kernel divides by; longer ones are split by a loop.
 const LONGEST_BLOCK: usize = 1 << 30;
@@ -155,7 +156,7 @@ impl DevicePlacement {
     }
 }
 
-/// One of the kernels.
+/// The choice of a kernel that moves words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KernelChoice {
     /// Bytes in a word: 1, 2, 4, 8 or 16.
@@ -167,6 +168,13 @@ pub(crate) struct KernelChoice {
     /// to words of 8 bytes, 64 bytes apart, take 162 us instead of 197 on an H200, while contiguous
     /// stores take 55 us instead of 39.
     pub(crate) scattered: bool,
+}
+
+impl KernelChoice {
+    /// The kernel.
+    pub(crate) fn kernel(self) -> Kernel {
+        Kernel::Move { word: self.word, wide: self.wide }
+    }
 }
 
 /// Bytes that device memory moves at least.

@@ -20,12 +20,14 @@ mod host;
 mod inventory;
 mod ipc;
 mod kernel;
+mod kernel_names;
 pub mod memory_kinds;
 mod moves;
 mod packer;
 mod pointer;
 mod presence;
 mod ptx;
+mod reduction;
 mod runs;
 mod tables;
 mod transfer;
@@ -34,14 +36,18 @@ mod unpacker;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use towpath_base::transfer::{Drain, Fill};
-use towpath_datatype::Datatype;
-use towpath_datatype::device::{Device, DeviceLayout};
+use towpath_datatype::device::{Device, DeviceLayout, DeviceWork};
+use towpath_datatype::reduce::Operation;
+use towpath_datatype::{Basic, Datatype};
 
 use abi::{Address, ContextHandle};
 use context::CudaContext;
 use driver::{CudaDriver, DeviceError, Result};
 use host::BrkHeap;
+use kernel_names::Kernel;
+use pointer::DeviceAllocation;
 use presence::Libraries;
+use reduction::{Reduction, StartedReduction};
 use tables::Tables;
 use transfer::{SharedState, Side, SideMemory};
 
@@ -170,10 +176,7 @@ impl Cuda {
             allocation = pointer::allocation(driver, first)?;
         }
         let allocation = allocation.ok_or_else(unknown)?;
-        let context = self.context(driver, allocation.context)?;
-        if self.shared().is_new(allocation.buffer) {
-            driver.synchronize_copies(first);
-        }
+        let context = self.context_of(driver, &allocation, first)?;
         let tables = self.tables.get_or_init(Tables::default);
         let placed = tables.place(&context, datatype, pointer as Address, count)?;
         let (low, high) = reach(datatype, pointer as Address, count);
@@ -183,6 +186,64 @@ impl Cuda {
             false => SideMemory::Several,
         };
         Ok(Side::new(self.shared(), context, memory, placed))
+    }
+
+    /// The context of an allocation, which is used at an address.
+    fn context_of(
+        &self,
+        driver: &CudaDriver,
+        allocation: &DeviceAllocation,
+        address: Address,
+    ) -> Result<Arc<CudaContext>> {
+        let context = self.context(driver, allocation.context)?;
+        if self.shared().is_new(allocation.buffer) {
+            driver.synchronize_copies(address);
+        }
+        Ok(context)
+    }
+
+    /// The context of `bytes` bytes of device memory; `None` if they are not in one allocation.
+    fn context_of_vector(
+        &self,
+        driver: &CudaDriver,
+        address: Address,
+        bytes: u64,
+    ) -> Result<Option<Arc<CudaContext>>> {
+        if !self.holds(address as *const u8) {
+            return Ok(None);
+        }
+        let allocation = pointer::allocation(driver, address)?;
+        let end = address.wrapping_add(bytes);
+        let whole = allocation.filter(|allocation| allocation.contains(address, end));
+        whole.map(|allocation| self.context_of(driver, &allocation, address)).transpose()
+    }
+
+    /// Starts a reduction; see [`Device::reduce`].
+    ///
+    /// # Safety
+    /// See [`Device::reduce`].
+    unsafe fn start_reduction(
+        &self,
+        kernel: Kernel,
+        basic: Basic,
+        reduction: Reduction,
+    ) -> Result<Option<StartedReduction>> {
+        let Some(Present { driver, .. }) = self.present.get().or_else(|| self.look()) else {
+            return Ok(None);
+        };
+        let Reduction { input, inout, count, .. } = reduction;
+        let bytes = count.saturating_mul(basic.extent() as u64);
+        let is_aligned = (input | inout).is_multiple_of(basic.alignment() as u64);
+        let contexts = [input, inout].map(|vector| self.context_of_vector(driver, vector, bytes));
+        match contexts {
+            [Ok(Some(from)), Ok(Some(to))] if is_aligned && Arc::ptr_eq(&from, &to) => {
+                // SAFETY: both vectors are memory of the context and aligned; they are valid until
+                // the result is dropped, and do not overlap (this function's contract).
+                unsafe { StartedReduction::start(&to, kernel, reduction, self.fail) }
+            }
+            [Err(error), _] | [_, Err(error)] => Err(error),
+            _ => Ok(None),
+        }
     }
 
     fn context(&self, driver: &CudaDriver, handle: ContextHandle) -> Result<Arc<CudaContext>> {
@@ -229,5 +290,19 @@ impl Device for Cuda {
     unsafe fn unpacker(&self, datatype: &Datatype, pointer: *mut u8, count: i64) -> Box<dyn Drain> {
         let side = self.or_fail(self.side(datatype, pointer, count));
         Box::new(unpacker::Unpacker::new(side, datatype.bytes(count.max(0)) as usize))
+    }
+
+    unsafe fn reduce(
+        &self,
+        operation: Operation,
+        basic: Basic,
+        (input, inout): (*const u8, *mut u8),
+        count: i64,
+    ) -> Option<Box<dyn DeviceWork>> {
+        let reduction = Reduction::new(input as Address, inout as Address, count.max(0) as u64);
+        // SAFETY: this function's contract.
+        let started =
+            unsafe { self.start_reduction(Kernel::Reduce(operation, basic), basic, reduction) };
+        self.or_fail(started).map(|work| Box::new(work) as Box<dyn DeviceWork>)
     }
 }

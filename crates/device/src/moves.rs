@@ -60,9 +60,10 @@ pub(crate) unsafe fn start(
         }
         let (choice, mut arguments) = kernel::arguments(from, to, position, length);
         let by_kernel = engine != CopyEngine::ByBlocks && from.fits() && to.fits();
-        if by_kernel && let Some(function) = context.kernel(choice)? {
+        if by_kernel && let Some(function) = context.kernel(choice.kernel())? {
             arguments.end = completion.begin_kernel(stream);
-            return context.launch(stream, function, choice, &mut arguments);
+            let threads = (arguments.words, choice.scattered);
+            return context.launch(stream, function, threads, &mut arguments);
         }
         runs::copy(&context.driver, stream, sides, (position, length))?;
         completion.end_copy(&context.driver, stream)

@@ -169,7 +169,7 @@ impl Side {
     fn compiles(&self, other: &PlacedElements, length: usize) -> bool {
         let (own, other) = (&self.placed.placement, &other.placement);
         let (choice, _) = kernel::arguments(own, other, 0, length);
-        own.fits() && other.fits() && self.or_fail(self.context.kernel(choice)).is_some()
+        own.fits() && other.fits() && self.or_fail(self.context.kernel(choice.kernel())).is_some()
     }
 
     /// Copies `length` bytes from other elements of this process. `None` if they are in another

@@ -8,6 +8,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use towpath_datatype::Basic;
+use towpath_datatype::reduce::{self, Operation};
+
 /// A predefined reduction: input, inout, number of elements.
 pub type Kernel = unsafe fn(*const u8, *mut u8, usize);
 
@@ -28,17 +31,25 @@ pub enum ReduceFunction {
 pub struct Reducer {
     function: ReduceFunction,
     commutative: bool,
+    /// The predefined operation and type, if devices may compute it.
+    named: Option<(Operation, Basic)>,
 }
 
 impl Reducer {
     /// A predefined operation. All of them commute.
     pub fn predefined(kernel: Kernel) -> Reducer {
-        Reducer { function: ReduceFunction::Kernel(kernel), commutative: true }
+        Reducer { function: ReduceFunction::Kernel(kernel), commutative: true, named: None }
+    }
+
+    /// A predefined operation on a predefined type; `None` if it is not defined.
+    pub fn of(operation: Operation, basic: Basic) -> Option<Reducer> {
+        let kernel = reduce::reduction(operation, basic)?;
+        Some(Reducer { named: Some((operation, basic)), ..Reducer::predefined(kernel) })
     }
 
     /// A user-defined operation. It is never called while a lock of the engine is held.
     pub fn user(callback: Callback, commutative: bool) -> Reducer {
-        Reducer { function: ReduceFunction::Callback(callback), commutative }
+        Reducer { function: ReduceFunction::Callback(callback), commutative, named: None }
     }
 
     /// True for a predefined operation.
@@ -49,6 +60,11 @@ impl Reducer {
     /// True if the operands may be exchanged.
     pub fn is_commutative(&self) -> bool {
         self.commutative
+    }
+
+    /// The predefined operation and type that a device may compute instead.
+    pub fn named(&self) -> Option<(Operation, Basic)> {
+        self.named
     }
 
     /// The function that computes it.

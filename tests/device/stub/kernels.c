@@ -201,7 +201,7 @@ static CUresult run(CUcontext context, void *data)
     memset(windows, 0, sizeof windows);
     if (sigsetjmp(ending, 0) == 0) run_threads(launch);
     pthread_rwlock_unlock(&memory);
-    if (!fault) count_bytes(BY_KERNEL, launch->kernel->bytes(launch->parameters));
+    if (!fault) count_bytes(BY_KERNEL, bytes_of(launch->kernel, launch->parameters));
     return fault;
 }
 

@@ -212,16 +212,16 @@ struct name name_of_region(const struct region *region);
 struct region *map_name(const struct name *name, enum kind kind, CUcontext context,
                         CUresult *error);
 
-/* moves.c: the kernels of the library, compiled as C. */
+/* library.c: the kernels of the library, compiled as C. */
 struct kernel {
     const char *name;
     void (*run)(const void *parameters, uint32_t thread, uint32_t threads);
     /* Of its parameters. */
     size_t size;
-    /* What it moves. */
-    uint64_t (*bytes)(const void *parameters);
 };
 const struct kernel *find_kernel(const char *name);
+/* What a kernel moves; 0 if it moves nothing. */
+uint64_t bytes_of(const struct kernel *kernel, const void *parameters);
 /* Called by kernels: ends the kernel unless its context may use these bytes. */
 void *towpath_stub_view(uint64_t address, size_t size);
 

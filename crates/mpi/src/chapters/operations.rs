@@ -4,8 +4,8 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use towpath_collective::{HostCopies, Reducer, reduce_elements};
-use towpath_datatype::reduce::{self, Operation as Predefined};
+use towpath_collective::{HostCopies, Reducer, reduce_elements, reduce_on_device};
+use towpath_datatype::reduce::Operation as Predefined;
 use towpath_datatype::{Basic, Datatype};
 use towpath_neutral::abi::{Callback, Handle};
 use towpath_neutral::constants::*;
@@ -17,7 +17,7 @@ use super::host_copies::{around, in_host_memory};
 use crate::objects::datatype::Type;
 use crate::objects::operation::Operation;
 use crate::objects::registry::OBJECTS;
-use crate::process;
+use crate::process::{self, devices};
 
 /// The operation that a handle names.
 enum FoundOperation {
@@ -73,10 +73,8 @@ fn predefined(operation: Predefined, datatype: &Datatype) -> Result<Reducer> {
     let Some(basic) = basic_of(datatype) else {
         fail!(ERR_OP, "argument op is {name}, which combines predefined datatypes only; use MPI_Op_create for others");
     };
-    match reduce::reduction(operation, basic) {
-        Some(kernel) => Ok(Reducer::predefined(kernel)),
-        None => fail!(ERR_OP, "argument op is {name}, which is not defined for elements of {}", basic.name()),
-    }
+    let undefined = || format!("argument op is {name}, which is not defined for elements of {}", basic.name());
+    Reducer::of(operation, basic).ok_or_else(|| Error::new(ERR_OP, undefined()))
 }
 
 /// MPI_Op_create.
@@ -128,6 +126,11 @@ pub unsafe fn reduce_local(
         return arguments::aliased();
     }
     if count == 0 {
+        return Ok(());
+    }
+    let vectors = (inbuf.cast(), inoutbuf.cast());
+    // SAFETY: both buffers hold the elements, and do not overlap (this function's contract).
+    if devices::may_exist() && unsafe { reduce_on_device(&reducer, devices::device(), vectors, count) } {
         return Ok(());
     }
     let mut copies = HostCopies::default();

@@ -11,12 +11,8 @@ use towpath_neutral::error::{Result, fail};
 
 use super::ending::end_job;
 
-static CUDA: Cuda = Cuda::new(end);
-
 /// Ends the job when a device or its driver fails.
-fn end(sentence: &str) -> ! {
-    end_job(ERR_OTHER, sentence)
-}
+static CUDA: Cuda = Cuda::new(|sentence| end_job(ERR_OTHER, sentence));
 
 /// False if no device memory can exist in this process, at the cost of a few instructions.
 #[inline(always)]

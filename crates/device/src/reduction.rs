@@ -1,0 +1,98 @@
+//! Reductions of vectors in the memory of a device: the kernels in `kernels/reduce.cu`.
+
+use std::sync::Arc;
+
+use towpath_datatype::device::DeviceWork;
+
+use crate::abi::Address;
+use crate::completion::TransferCompletion;
+use crate::context::CudaContext;
+use crate::driver::{DeviceError, Result};
+use crate::kernel::KernelEnd;
+use crate::kernel_names::Kernel;
+
+/// Arguments of a kernel: `inout[i] = input[i] op inout[i]` for `count` elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Reduction {
+    pub(crate) input: Address,
+    pub(crate) inout: Address,
+    pub(crate) count: u64,
+    pub(crate) end: KernelEnd,
+    /// The sign bit of a NaN that the processor makes of other numbers.
+    nan_sign: u32,
+    unused: u32,
+}
+
+impl Reduction {
+    pub(crate) fn new(input: Address, inout: Address, count: u64) -> Reduction {
+        let zero = std::hint::black_box(0.0f32);
+        let nan_sign = u32::from((zero * f32::INFINITY).is_sign_negative());
+        Reduction { input, inout, count, end: KernelEnd::default(), nan_sign, unused: 0 }
+    }
+}
+
+/// A reduction that a device computes.
+#[derive(Debug)]
+pub(crate) struct StartedReduction {
+    context: Arc<CudaContext>,
+    /// `None` once its end has been seen.
+    completion: Option<TransferCompletion>,
+    fail: fn(&str) -> !,
+}
+
+impl StartedReduction {
+    /// Starts a reduction. `None` if the device has no kernel for it.
+    ///
+    /// # Safety
+    /// Both vectors must be memory of the context, valid until the result is dropped, and aligned
+    /// to their elements; they must not overlap.
+    pub(crate) unsafe fn start(
+        context: &Arc<CudaContext>,
+        kernel: Kernel,
+        mut reduction: Reduction,
+        fail: fn(&str) -> !,
+    ) -> Result<Option<StartedReduction>> {
+        let _entered = context.enter()?;
+        let Some(function) = context.kernel(kernel)? else { return Ok(None) };
+        let (stream, mut completion) = (context.stream(), context.take_completion()?);
+        reduction.end = completion.begin_kernel(stream);
+        let threads = reduction.count;
+        // SAFETY: the kernel takes a `Reduction`, whose vectors are valid until its end (this
+        // function's contract).
+        unsafe { context.launch(stream, function, (threads, false), &mut reduction)? };
+        Ok(Some(StartedReduction { context: context.clone(), completion: Some(completion), fail }))
+    }
+}
+
+impl DeviceWork for StartedReduction {
+    fn has_ended(&mut self) -> bool {
+        let Some(completion) = &mut self.completion else { return true };
+        match completion.has_happened(&self.context) {
+            Ok(true) => {}
+            Ok(false) => return false,
+            Err(DeviceError(text)) => (self.fail)(&text),
+        }
+        self.completion.take().into_iter().for_each(|done| self.context.free_completion(done));
+        true
+    }
+}
+
+impl Drop for StartedReduction {
+    fn drop(&mut self) {
+        if let Some(completion) = self.completion.take() {
+            completion.wait(&self.context);
+            self.context.free_completion(completion);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_structure_has_the_size_of_the_source() {
+        assert_eq!(size_of::<Reduction>(), 56);
+    }
+}
