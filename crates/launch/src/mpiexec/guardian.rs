@@ -2,9 +2,9 @@
 //!
 //! It forks the ranks, adopts their orphans and holds the read end of a pipe from `mpiexec`. When
 //! that pipe is closed, or `mpiexec` commands it, it kills all its descendants, including stopped
-//! processes and other sessions. It has a session of its own, so neither a terminal's signals nor a
-//! kill of `mpiexec`'s process group reach it. If the guardian itself is killed, the ranks get
-//! their parent-death signal, and `mpiexec` adopts and kills the rest.
+//! processes and other sessions. Neither a terminal's signals nor a kill of `mpiexec`'s process
+//! group reach it ([`leave_group`]). If the guardian itself is killed, the ranks get their
+//! parent-death signal, and `mpiexec` adopts and kills the rest.
 
 use std::os::fd::{OwnedFd, RawFd};
 use std::time::Duration;
@@ -113,16 +113,29 @@ fn guard(starts: Vec<RankStart>, common: Common, commands: OwnedFd) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Gets a session and a name of its own, blocks all signals and becomes the parent of all orphans.
+/// Gets a process group and a name of its own, blocks all signals and becomes the parent of all
+/// orphans.
 fn detach() {
     Set::all().block();
-    let _ = rustix::process::setsid();
+    leave_group();
     let _ = rustix::thread::set_name(c"towpath-guard");
     descendants::adopt_orphans();
     rename_command_line();
     if let Ok(nowhere) = std::fs::File::open("/dev/null") {
         let _ = rustix::stdio::dup2_stdin(nowhere);
     }
+}
+
+/// Leaves the process group of `mpiexec`, and its session too if that has a terminal, which could
+/// stop ranks that use it. Without need it makes no session: to the kernel that is a group which
+/// gets its share of the processors as a whole (autogroups, sched(7)). A rank that yields gives its
+/// core to ranks of its own group only, so hosts of one machine wait for each other in vain. 8
+/// hosts of 8 ranks on two cores, a barrier: 0.75 instead of 1.45 ms (2026-11-28).
+fn leave_group() {
+    let _ = match std::fs::File::open("/dev/tty") {
+        Ok(_) => rustix::process::setsid().map(drop),
+        Err(_) => rustix::process::setpgid(None, None),
+    };
 }
 
 /// Overwrites the command line that `ps` and `pkill -f` show, so that killing `mpiexec` by name
