@@ -150,7 +150,10 @@ def reduced(case, run, threads):
 
 
 def all_reduced(dialects, options):
-    """Reduces random vectors by each dialect. Yields each case and what is wrong with it."""
+    """Reduces random vectors by all dialects, if there are several to compare. Yields each case and
+    what is wrong with it."""
+    if len(dialects) < 2:
+        return
     runs = {name: dialect("reduce").run for name, dialect in dialects.items()}
     draw = random.Random(options.seed)
     for case in vectors.cases(options.seed, (KERNELS / "reduce_70.ptx").read_text()):

@@ -141,8 +141,8 @@ impl CudaContext {
         self.completions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(completion);
     }
 
-    /// Launches a kernel with at most so many threads, or fewer that go through all elements unless
-    /// it is better to run `all`.
+    /// Launches a kernel for so many elements: with a thread for each if `all`, else with as many
+    /// threads as the device can run at a time, which go through the elements with strides.
     ///
     /// # Safety
     /// The kernel must take one parameter of this type. The memory that it names must be valid for
@@ -151,10 +151,10 @@ impl CudaContext {
         &self,
         stream: StreamHandle,
         function: FunctionHandle,
-        (threads, all): (u64, bool),
+        (elements, all): (u64, bool),
         arguments: &mut Arguments,
     ) -> Result<()> {
-        let blocks = threads.div_ceil(BLOCK_THREADS.into()).max(1);
+        let blocks = elements.div_ceil(BLOCK_THREADS.into()).max(1);
         let most = match all {
             true => MOST_BLOCKS,
             false => self.processors * BLOCKS_PER_PROCESSOR,

@@ -150,7 +150,7 @@ impl Unexpected {
         words: [u64; ANNOUNCED_WORDS],
         may_fetch: bool,
     ) -> u32 {
-        let content = if may_fetch { NodeContent::Postponed } else { NodeContent::Announced };
+        let content = if may_fetch { NodeContent::Fetchable } else { NodeContent::Announced };
         // SAFETY: `words` is a parameter, readable for its size.
         unsafe {
             self.append(
@@ -327,7 +327,7 @@ impl Unexpected {
     pub(crate) fn see(&self, at: u32) -> Seen {
         let node = self.nodes.get(at);
         let length = match node.content {
-            NodeContent::Announced | NodeContent::Postponed => self.announced(node)[2],
+            NodeContent::Announced | NodeContent::Fetchable => self.announced(node)[2],
             NodeContent::Synchronous => u64::from(node.length) - protocol::REQUEST_BYTES as u64,
             _ => u64::from(node.length),
         };
@@ -450,7 +450,7 @@ impl Unexpected {
                 length -= protocol::REQUEST_BYTES as u64;
                 MessageBytes::Buffered { buffer, skip: protocol::REQUEST_BYTES }
             }
-            NodeContent::Announced | NodeContent::Postponed => {
+            NodeContent::Announced | NodeContent::Fetchable => {
                 let words = self.announced(node);
                 let buffer = self.buffers.at(node.number(0), length as usize);
                 self.buffers.remove(buffer);

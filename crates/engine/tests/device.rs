@@ -286,6 +286,7 @@ fn a_short_message_from_a_device_may_end_before_it_is_fetched() {
         let data = pattern(8, 100);
         let sent = world.send(0, 1, 1, source(&data), Mode::Standard);
         (0..10).for_each(|_| _ = world.progress());
+        assert!(world.engines[1].is_device_busy());
         if is_lost {
             world.network.lose(0);
         } else {

@@ -28,7 +28,7 @@ impl<S: Subscriber> State<S> {
     /// True if such a message goes on waiting for a receive, for one round of progress less.
     pub(crate) fn waits_for_receive(&mut self, message: Fetchable, rounds: &mut u32) -> bool {
         let Fetchable { from, at, sequence } = message;
-        if self.peers.is_lost(from) || self.unexpected.postponed(at, from, sequence).is_none() {
+        if self.peers.is_lost(from) || self.unexpected.fetchable(at, from, sequence).is_none() {
             return false;
         }
         *rounds -= 1;
@@ -49,7 +49,7 @@ impl<S: Subscriber> State<S> {
         if let Some(hungry) = self.flow.hungry.iter_mut().find(|hungry| hungry.peer == from) {
             // Drop the messages that were matched in the meantime, to keep the list short.
             while let Some((at, sequence)) = hungry.postponed.front()
-                && queue.postponed(*at, from, *sequence).is_none()
+                && queue.fetchable(*at, from, *sequence).is_none()
             {
                 hungry.postponed.pop_front();
             }
@@ -113,7 +113,7 @@ impl<S: Subscriber> State<S> {
         while self.flow.fetches < MOST_FETCHES
             && let Some(&(at, sequence)) = hungry.postponed.front()
         {
-            if let Some((key, length)) = self.unexpected.postponed(at, from, sequence) {
+            if let Some((key, length)) = self.unexpected.fetchable(at, from, sequence) {
                 let cost = (length + MESSAGE_OVERHEAD) as u64;
                 if cost > *bytes {
                     break;

@@ -11,7 +11,7 @@ use crate::buffers::MessageBuffer;
 impl Unexpected {
     /// Region key and length of the message with this sequence number of its pair, if it is in node
     /// `at` and may be fetched.
-    pub(crate) fn postponed(
+    pub(crate) fn fetchable(
         &self,
         at: u32,
         from: PeerIndex,
@@ -21,7 +21,7 @@ impl Unexpected {
             return None;
         }
         let node = self.nodes.get(at);
-        if node.content != NodeContent::Postponed || node.place == NodePlace::Free {
+        if node.content != NodeContent::Fetchable || node.place == NodePlace::Free {
             return None;
         }
         let [first, second, length] = self.announced(node);

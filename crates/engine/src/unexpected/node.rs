@@ -20,7 +20,7 @@ pub(super) enum NodeContent {
     /// [`ANNOUNCED_WORDS`].
     Announced,
     /// Like `Announced`; may be fetched before a receive matches it.
-    Postponed,
+    Fetchable,
     /// Slot number of a buffer, and the request that fills it.
     Fetching,
     /// Like `Eager`; the message was fetched, so its sender cannot cancel it.
