@@ -54,6 +54,13 @@ pub enum Failure {
         /// The call of the other process.
         theirs: FormedCall,
     },
+    /// A device could not reduce vectors that were in its memory. All steps were executed
+    /// nevertheless, so that no rank hangs; the result is undefined.
+    #[error(
+        "a device can no longer reduce the vectors of the call, which were in its memory when it \
+         began; do not free a buffer before its operation is complete"
+    )]
+    Device,
     /// The plan of a call that could have used a board cannot be built.
     #[error(transparent)]
     Plan(PlanError),

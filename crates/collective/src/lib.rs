@@ -11,6 +11,7 @@
 
 pub mod board;
 mod collective_run;
+mod device_agreement;
 mod exchange;
 pub mod failure;
 mod kept;
@@ -19,26 +20,31 @@ mod memory;
 pub mod multicast;
 pub mod numbers;
 pub mod order;
+mod packed;
 mod phased;
 mod placements;
 pub mod run;
 pub mod runs;
+mod work;
 
 #[cfg(test)]
 mod tests;
 
 pub use collective_run::CollectiveRun;
+pub use device_agreement::DeviceAgreement;
 pub use exchange::exchange_parts;
 pub use failure::Failure;
 pub use kept::KeptCalls;
 pub use lone::{LoneCall, perform_alone};
-pub use memory::{copy_pieces, reduce_elements, reduce_on_device};
+pub use memory::{copy_pieces, on_copies, reduce_elements, reduce_on_device};
+pub use packed::{Packing, copy_packed};
 pub use phased::PhasedCall;
 pub use placements::{AgreedRates, LinkCheck, Placements};
 pub use run::{Progress, Run};
 pub use towpath_schedule::{
-    Blocks, Buffer, Call, CallSignature, Element, HostCopies, Operation, Pays, Placement, Plan,
-    PlanError, Reducer, Selection, Team, allgather, allreduce, alltoall, barrier, broadcast,
-    buffers, gather, hierarchy, inter, neighborhood, probe, reduce, reduce_scatter, reducer, scan,
-    scatter, select,
+    Blocks, Buffer, Call, CallSignature, DeviceVectors, Element, HostCopies, Operation, Pays,
+    Placement, Plan, PlanError, Reducer, Selection, Team, allgather, allreduce, alltoall, barrier,
+    broadcast, buffers, gather, hierarchy, inter, neighborhood, probe, reduce, reduce_scatter,
+    reducer, scan, scatter, select,
 };
+pub use work::CollectiveWork;

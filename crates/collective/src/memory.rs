@@ -2,10 +2,10 @@
 //! and to reduce.
 
 use towpath_base::transfer::{Source, Target, across};
-use towpath_datatype::device::{Device, source_on, target_on};
-use towpath_schedule::Reducer;
+use towpath_datatype::device::{Device, DeviceWork, source_on, target_on};
 use towpath_schedule::buffers::Piece;
 use towpath_schedule::reducer::ReduceFunction;
+use towpath_schedule::{HostCopies, Reducer};
 
 /// Bytes that a copy from or to a device moves at a time.
 const BOUNCE_BYTES: usize = 16 << 10;
@@ -80,6 +80,23 @@ impl PendingCopy {
     }
 }
 
+/// What a device works on.
+#[derive(Debug)]
+pub(crate) enum PendingWork {
+    Copy(Box<PendingCopy>),
+    Reduction(Box<dyn DeviceWork>),
+}
+
+impl PendingWork {
+    /// Goes on with it. True once it is done.
+    pub(crate) fn advance(&mut self) -> bool {
+        match self {
+            PendingWork::Copy(copy) => copy.advance(),
+            PendingWork::Reduction(work) => work.has_ended(),
+        }
+    }
+}
+
 /// Copies the data of `from` to `to`; data that does not fit is dropped. If one of them is in the
 /// memory of a device, the caller must advance the copy that is returned until it is done.
 ///
@@ -112,6 +129,27 @@ pub unsafe fn copy_pieces(pieces: &[(Piece, Piece)], wait: &mut dyn FnMut()) {
             pending.finish(wait);
         }
     }
+}
+
+/// Calls `access`, which works on host copies, and copies its results back if it succeeds.
+///
+/// # Errors
+/// Those of `access`.
+///
+/// # Safety
+/// The buffers that were copied must be valid during this call.
+pub unsafe fn on_copies<E>(
+    copies: &HostCopies,
+    access: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
+    // SAFETY: the buffers are valid during this call (this function's contract), as are their
+    // copies, which are memory of their own.
+    unsafe {
+        copy_pieces(copies.before(), &mut std::thread::yield_now);
+        access()?;
+        copy_pieces(copies.after(), &mut std::thread::yield_now);
+    }
+    Ok(())
 }
 
 /// Copies the data of `from` to `to` in host memory; data that does not fit is dropped.
@@ -159,6 +197,54 @@ pub unsafe fn reduce_elements(reducer: &Reducer, input: *const u8, inout: *mut u
     }
 }
 
+/// How far a reduction has come at its beginning.
+pub(crate) enum Reduction {
+    Done,
+    Pending(Box<dyn DeviceWork>),
+    /// Its device cannot compute it.
+    Refused,
+}
+
+/// Computes `inout[i] = input[i] op inout[i]` for `count` elements, or starts a device that does.
+///
+/// # Safety
+/// Both vectors must have `count` elements of the operation's type, where a device is given in its
+/// memory, and be valid and apart until the work is done.
+#[inline]
+pub(crate) unsafe fn reduce(
+    reducer: &Reducer,
+    (input, inout): (*const u8, *mut u8),
+    count: i64,
+    device: Option<&dyn Device>,
+) -> Reduction {
+    let Some(device) = device else {
+        // SAFETY: both vectors have the elements, in host memory, and are apart (this function's
+        // contract).
+        unsafe { reduce_elements(reducer, input, inout, count) };
+        return Reduction::Done;
+    };
+    // SAFETY: this function has the same contract.
+    unsafe { start_on(device, reducer, (input, inout), count) }
+        .map_or(Reduction::Refused, Reduction::Pending)
+}
+
+/// Starts a reduction on a device, if that can compute it.
+///
+/// # Safety
+/// Both vectors must have `count` elements of the operation's type, and be valid and apart until
+/// the work is done.
+unsafe fn start_on(
+    device: &dyn Device,
+    reducer: &Reducer,
+    vectors: (*const u8, *mut u8),
+    count: i64,
+) -> Option<Box<dyn DeviceWork>> {
+    let (operation, basic) = reducer.named()?;
+    // SAFETY: a reducer's operation is defined for its type. Both vectors hold the elements, and
+    // are valid and apart until the work is done (this function's contract).
+    unsafe { device.reduce(operation, basic, vectors, count) }
+}
+
 /// Computes `inout[i] = input[i] op inout[i]` for `count` elements in the memory of a device, and
 /// waits for it. False, having done nothing, if the device cannot.
 ///
@@ -171,11 +257,11 @@ pub unsafe fn reduce_on_device(
     vectors: (*const u8, *mut u8),
     count: i64,
 ) -> bool {
-    let Some((operation, basic)) = reducer.named() else { return false };
-    // SAFETY: a reducer's operation is defined for its type. Both vectors hold the elements and do
-    // not overlap (this function's contract), and the work ends before this call.
-    let work = unsafe { device.reduce(operation, basic, vectors, count) };
-    let Some(mut work) = work else { return false };
+    // SAFETY: both vectors hold the elements and do not overlap (this function's contract), and the
+    // work ends before this call.
+    let Some(mut work) = (unsafe { start_on(device, reducer, vectors, count) }) else {
+        return false;
+    };
     while !work.has_ended() {
         std::thread::yield_now();
     }

@@ -17,7 +17,7 @@ use towpath_schedule::plan::{NONE, Plan, PlanLength, PlanStep, StepAction, StepI
 
 use crate::board::{BoardNotices, CallBeside, renumbered};
 use crate::failure::Failure;
-use crate::memory::{self, PendingCopy};
+use crate::memory::{self, PendingWork, Reduction};
 use crate::numbers::{self, signature_of};
 use crate::order::CallOrder;
 
@@ -37,9 +37,8 @@ pub enum Progress {
 /// A plan in execution.
 #[derive(Debug)]
 pub struct Run {
-    /// The copies that a device works on. They are dropped before the plan, which owns memory that
-    /// they access.
-    device_copies: Vec<(StepId, PendingCopy)>,
+    /// What devices work on. It is dropped before the plan, which owns memory that it accesses.
+    device_work: Vec<(StepId, PendingWork)>,
     plan: Plan,
     /// The length of the plan before its expansions.
     length: PlanLength,
@@ -83,7 +82,7 @@ impl Run {
         let room = plan.steps.len().min(64);
         let expands = !plan.expansions.is_empty();
         Run {
-            device_copies: Vec::new(),
+            device_work: Vec::new(),
             length: plan.length_of_all(),
             received: vec![0; if expands { plan.steps.len() } else { 0 }],
             withdrawn: Vec::new(),
@@ -182,33 +181,33 @@ impl Run {
         }
     }
 
-    /// Number of copies that a device works on. A device that completes wakes no sleeping thread,
-    /// so call [`Run::post`] again without sleeping.
+    /// Number of copies and reductions that devices work on. A device that completes wakes no
+    /// sleeping thread, so call [`Run::post`] again without sleeping.
     pub fn copies(&self) -> usize {
-        self.device_copies.len()
+        self.device_work.len()
     }
 
-    /// Completes the copies that a device has finished. True if there was one.
+    /// Completes what devices have finished. True if there was something.
     #[cold]
-    fn advance_copies(&mut self) -> bool {
-        let before = self.device_copies.len();
+    fn advance_work(&mut self) -> bool {
+        let before = self.device_work.len();
         let mut index = 0;
-        while index < self.device_copies.len() {
-            if self.device_copies[index].1.advance() {
-                let (step, _) = self.device_copies.swap_remove(index);
+        while index < self.device_work.len() {
+            if self.device_work[index].1.advance() {
+                let (step, _) = self.device_work.swap_remove(index);
                 self.complete(step);
             } else {
                 index += 1;
             }
         }
-        self.device_copies.len() < before
+        self.device_work.len() < before
     }
 
     /// Ends the run without executing the remaining steps.
     #[cold]
     fn give_up(&mut self, failure: Failure) {
         self.failure = Some(failure);
-        self.device_copies.clear();
+        self.device_work.clear();
     }
 
     /// The process to which or from which `step` is a message.
@@ -339,7 +338,7 @@ impl Run {
                 continue;
             }
             let progress = self.progress();
-            if progress != Progress::Running || self.copies() == 0 || !self.advance_copies() {
+            if progress != Progress::Running || self.copies() == 0 || !self.advance_work() {
                 return progress;
             }
         }
@@ -387,17 +386,26 @@ impl Run {
                     if let Some(mut copy) = pending
                         && !copy.advance()
                     {
-                        self.device_copies.push((step, *copy));
+                        self.device_work.push((step, PendingWork::Copy(copy)));
                         continue;
                     }
                 }
-                StepAction::Reduce { input, inout, count } => {
+                StepAction::Reduce { input, inout, count, device } => {
                     let reducer =
                         self.plan.reducer.as_ref().expect("a plan with reductions has a reducer");
                     // SAFETY: both vectors are valid for `count` elements until the run is done
                     // (contract of `Run::start`), and the plan's edges keep conflicting steps
                     // apart.
-                    unsafe { memory::reduce_elements(reducer, *input, *inout, *count) }
+                    match unsafe { memory::reduce(reducer, (*input, *inout), *count, *device) } {
+                        Reduction::Done => {}
+                        Reduction::Pending(work) => {
+                            self.device_work.push((step, PendingWork::Reduction(work)));
+                            continue;
+                        }
+                        Reduction::Refused => {
+                            self.failure.get_or_insert(Failure::Device);
+                        }
+                    }
                 }
                 StepAction::Expand { expansion } => self.expand(*expansion),
                 StepAction::Send { .. } | StepAction::Receive { .. } | StepAction::Join => {
@@ -498,6 +506,7 @@ impl Drop for Run {
             // Messages to and from the remaining peers may still access the intermediate memory of
             // a run that lost a peer, so leak it.
             std::mem::forget(std::mem::take(&mut self.plan.memory));
+            std::mem::forget(std::mem::take(&mut self.plan.device_memory));
         }
     }
 }

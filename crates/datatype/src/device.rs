@@ -57,6 +57,29 @@ pub trait Device: Debug + Sync {
         let _ = (operation, basic, vectors, count);
         None
     }
+
+    /// The device that [reduces](Device::reduce) vectors of `count` elements at all of these
+    /// addresses, as a number that is the same in all processes and not 0. `None` if there is none.
+    fn reducing(&self, operation: Operation, basic: Basic, vectors: &[*const u8], count: i64) -> Option<u64> {
+        let _ = (operation, basic, vectors, count);
+        None
+    }
+
+    /// Allocates `bytes` bytes in the memory of the device that holds the address `like`, aligned
+    /// for every type; `None` if it has none left.
+    fn allocate(&self, like: usize, bytes: usize) -> Option<Box<dyn DeviceMemory>> {
+        let _ = (like, bytes);
+        None
+    }
+}
+
+/// Memory of a device, which is freed when this is dropped.
+pub trait DeviceMemory: Debug + Send {
+    /// Its first byte.
+    fn pointer(&self) -> *mut u8;
+
+    /// Its length in bytes.
+    fn bytes(&self) -> usize;
 }
 
 /// Work that a device has begun. Dropping it waits for its end.

@@ -39,7 +39,8 @@ pub(crate) fn append_after(
     if forced.is_none() && folds_by_groups(&builder.team, operand, true) {
         by_groups(builder, call, operand, receive, ready);
     } else {
-        match call.selection.choose(Collective::Allreduce, size) {
+        let kind = (Collective::Allreduce, size);
+        match call.selection.choose_for(operand, kind, Algorithm::ReduceBcast) {
             Algorithm::Hierarchical => {
                 ready.wait(builder);
                 hierarchy::reductions::allreduce(builder, call, operand, receive);
@@ -98,7 +99,10 @@ fn reduce_bcast(
     fold::at(builder, operand, relay, receive, ready);
     builder.phase();
     let data = Buffer { pointer: receive, count: operand.count, element: operand.element.clone() };
-    broadcast::of_result(builder, call, relay, &data);
+    match operand.is_on_one_device() {
+        true => broadcast::linear(builder, relay, &data.piece()),
+        false => broadcast::of_result(builder, call, relay, &data),
+    }
 }
 
 /// True if all ranks send each other their stripes of the result.

@@ -83,7 +83,7 @@ pub(crate) fn between_hosts(call: &Call, placement: &Placement, bytes: i64) -> P
 }
 
 /// The root sends the piece to every other rank.
-fn linear(builder: &mut Builder, root: usize, data: &Piece) {
+pub(crate) fn linear(builder: &mut Builder, root: usize, data: &Piece) {
     let (rank, size) = (builder.rank(), builder.size());
     let children: Vec<usize> = (0..size).filter(|&other| rank == root && other != root).collect();
     pass_on(builder, (rank != root).then_some(root), &children, [(data.clone(), None)]);

@@ -27,11 +27,33 @@ pub struct Typed {
     pub datatype: Datatype,
     /// The device whose memory holds them; `None` is host memory.
     pub device: Option<&'static dyn Device>,
+    /// How the device reduces them, if it does.
+    reduction: Option<DeviceReduction>,
+}
+
+/// A reduction that the device of the vectors computes.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceReduction {
+    /// An address in the memory of the device.
+    pub like: usize,
+    /// Where the vectors of all ranks are. All ranks know it.
+    pub spread: DeviceSpread,
+}
+
+/// Where the vectors of all ranks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceSpread {
+    /// On one device.
+    One,
+    /// On several devices.
+    Several,
+    /// Some on devices, others in host memory.
+    Mixed,
 }
 
 impl Typed {
     fn new(datatype: &Datatype, device: Option<&'static dyn Device>) -> Arc<Typed> {
-        Arc::new(Typed { datatype: datatype.clone(), device })
+        Arc::new(Typed { datatype: datatype.clone(), device, reduction: None })
     }
 }
 
@@ -51,10 +73,26 @@ impl Element {
     }
 
     /// An element of a datatype in the memory of `device`, for collectives that move data. It is
-    /// not dense, so nothing accesses it but the packers of the device. Reductions access elements
-    /// directly, so theirs must be in host memory.
+    /// not dense, so nothing accesses it but the packers of the device.
     pub fn on_device(datatype: &Datatype, device: &'static dyn Device) -> Element {
         Element { size: datatype.size(), typed: Some(Typed::new(datatype, Some(device))) }
+    }
+
+    /// An element of a basic type in the memory of `device`, which reduces vectors of them.
+    pub fn reduced_on(
+        datatype: &Datatype,
+        device: &'static dyn Device,
+        reduction: DeviceReduction,
+    ) -> Element {
+        let (datatype, reduction) = (datatype.clone(), Some(reduction));
+        let typed = Typed { datatype, device: Some(device), reduction };
+        Element { size: typed.datatype.size(), typed: Some(Arc::new(typed)) }
+    }
+
+    /// The device that reduces vectors of the elements, and how; `None` if it is the processor.
+    pub(crate) fn reducing_device(&self) -> Option<(&'static dyn Device, DeviceReduction)> {
+        let typed = self.typed.as_ref()?;
+        typed.device.zip(typed.reduction)
     }
 
     /// An element of another datatype, in the same memory.

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use towpath_base::ids::PeerIndex;
+use towpath_datatype::device::Device;
 
 use crate::Team;
 use crate::buffers::{Element, Piece, Scratch};
@@ -44,6 +45,7 @@ impl Builder {
             expansions: Vec::new(),
             reducer: None,
             memory: Vec::new(),
+            device_memory: Vec::new(),
         };
         Builder {
             team: team.clone(),
@@ -237,7 +239,8 @@ impl Builder {
     ) -> Mark {
         let count = range.end - range.start;
         let (input, inout) = (element.at(input, range.start), element.at(inout, range.start));
-        (count > 0).then(|| self.add(StepAction::Reduce { input, inout, count }))
+        let device = element.reducing_device().map(|(device, _)| device);
+        (count > 0).then(|| self.add(StepAction::Reduce { input, inout, count, device }))
     }
 
     /// Allocates `bytes` bytes. If memory is exhausted, the plan fails to build.
@@ -255,16 +258,34 @@ impl Builder {
         }
     }
 
-    /// Allocates an array of `count` elements. The pointer is the address of element 0, as for a
-    /// user buffer.
-    pub(crate) fn scratch(&mut self, count: i64, element: &Element) -> *mut u8 {
-        match element.span(count) {
-            Some((low, high)) => self.bytes(high - low).wrapping_offset(-low as isize),
+    /// Allocates `bytes` bytes in the memory of the device that holds the address `like`. If it is
+    /// exhausted, the plan fails to build.
+    fn bytes_on(&mut self, device: &dyn Device, like: usize, bytes: i64) -> *mut u8 {
+        match device.allocate(like, bytes as usize) {
+            Some(memory) => {
+                let pointer = memory.pointer();
+                self.plan.device_memory.push(memory);
+                pointer
+            }
             None => {
-                self.overflow();
+                self.exhausted(bytes);
                 std::ptr::dangling_mut()
             }
         }
+    }
+
+    /// Allocates an array of `count` elements, where the device that reduces them has its memory,
+    /// if there is one. The pointer is the address of element 0, as for a user buffer.
+    pub(crate) fn scratch(&mut self, count: i64, element: &Element) -> *mut u8 {
+        let Some((low, high)) = element.span(count) else {
+            self.overflow();
+            return std::ptr::dangling_mut();
+        };
+        let memory = match element.reducing_device() {
+            Some((device, how)) => self.bytes_on(device, how.like, high - low),
+            None => self.bytes(high - low),
+        };
+        memory.wrapping_offset(-low as isize)
     }
 
     fn add(&mut self, action: StepAction) -> StepId {

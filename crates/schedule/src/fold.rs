@@ -16,7 +16,7 @@ use std::ops::Range;
 use crate::Call;
 use crate::Placement;
 use crate::allgather::{self, Allgather};
-use crate::buffers::Blocks;
+use crate::buffers::{Blocks, DeviceSpread};
 use crate::builder::{Builder, Mark};
 use crate::operand::Operand;
 
@@ -26,6 +26,9 @@ pub(crate) use striped::{StripeFold, chunks};
 
 /// Bytes of a vector that are sent and folded at a time.
 const SEGMENT: i64 = 64 << 10;
+/// The same if all vectors are in the memory of devices, which move several of these in the time of
+/// a launch.
+const DEVICE_SEGMENT: i64 = 8 << 20;
 /// Maximum number of segments or chunks.
 pub(crate) const SEGMENTS: i64 = 4096;
 /// Segments or chunks that a rank receives while it folds another.
@@ -93,7 +96,11 @@ impl<'a> Fold<'a> {
 /// Elements of a segment: as many as fit into [`SEGMENT`] bytes, or more if there would be too many
 /// segments.
 fn longest(operand: &Operand) -> i64 {
-    let fitting = SEGMENT / operand.element.size.max(1);
+    let segment = match operand.spread() {
+        Some(DeviceSpread::One | DeviceSpread::Several) => DEVICE_SEGMENT,
+        Some(DeviceSpread::Mixed) | None => SEGMENT,
+    };
+    let fitting = segment / operand.element.size.max(1);
     fitting.max(operand.count / SEGMENTS + 1)
 }
 

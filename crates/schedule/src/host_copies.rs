@@ -1,5 +1,5 @@
-//! Host copies of buffers in the memory of a device, for reductions, which access their elements
-//! directly: data is copied to the host before the reduction, and the result back after it.
+//! Host copies of buffers in the memory of a device, for reductions that the processor computes:
+//! data is copied to the host before the reduction, and the result back after it.
 
 use towpath_datatype::Datatype;
 use towpath_datatype::device::Device;
@@ -46,6 +46,13 @@ impl HostCopies {
             self.after.push((host, device));
         }
         Ok(copy)
+    }
+
+    /// What a copy is of.
+    pub(crate) fn original(&self, copy: *mut u8) -> Option<&Piece> {
+        let before = self.before.iter().map(|(there, here)| (here, there));
+        let after = self.after.iter().map(|(here, there)| (here, there));
+        before.chain(after).find(|(here, _)| here.pointer == copy).map(|(_, there)| there)
     }
 
     /// True if there are none.

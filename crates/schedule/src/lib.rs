@@ -26,6 +26,7 @@ pub mod broadcast;
 pub mod buffers;
 mod builder;
 pub mod cost;
+mod device_vectors;
 mod fold;
 pub mod gather;
 mod group_costs;
@@ -58,6 +59,7 @@ mod tree;
 mod tree_costs;
 
 pub use buffers::{Blocks, Buffer, Element};
+pub use device_vectors::DeviceVectors;
 pub use host_copies::HostCopies;
 pub use operation::Operation;
 pub use plan::{Plan, PlanError};

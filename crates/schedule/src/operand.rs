@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::buffers::{Element, Piece};
+use crate::buffers::{DeviceSpread, Element, Piece};
 use crate::reducer::Reducer;
 
 /// Arguments common to all reductions.
@@ -12,14 +12,26 @@ pub struct Operand {
     pub send: Option<*mut u8>,
     /// Elements in the vector (for reduce-scatter, in the blocks of all ranks together).
     pub count: i64,
-    /// The type of the elements, which are in host memory.
+    /// The type of the elements. They are in host memory unless a device
+    /// [reduces](Element::reduced_on) them.
     pub element: Element,
     /// The operation.
     pub reducer: Reducer,
 }
 
 impl Operand {
-    /// True if the vector is contiguous and the operation predefined. The same on all ranks.
+    /// True if the vectors of all ranks are in the memory of one device. The same on all ranks.
+    pub(crate) fn is_on_one_device(&self) -> bool {
+        self.spread() == Some(DeviceSpread::One)
+    }
+
+    /// Where the vectors of all ranks are; `None` if this rank's is in host memory.
+    pub(crate) fn spread(&self) -> Option<DeviceSpread> {
+        self.element.reducing_device().map(|(_, how)| how.spread)
+    }
+
+    /// True if the vector is contiguous, in host memory, and the operation predefined. The same on
+    /// all ranks, which agree before vectors stay in the memory of devices.
     pub fn is_plain(&self) -> bool {
         self.element.is_dense() && self.reducer.is_predefined()
     }

@@ -11,6 +11,7 @@
 use std::fmt;
 
 use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_datatype::device::{Device, DeviceMemory};
 
 use crate::buffers::{Piece, Scratch};
 use crate::reducer::Reducer;
@@ -75,6 +76,8 @@ pub enum StepAction {
         inout: *mut u8,
         /// Number of elements.
         count: i64,
+        /// The device that computes it, in its memory; `None` is the processor.
+        device: Option<&'static dyn Device>,
     },
     /// Adds the steps of an expansion to the plan under way.
     Expand {
@@ -156,6 +159,8 @@ pub struct Plan {
     pub reducer: Option<Reducer>,
     /// Memory for intermediate results.
     pub memory: Vec<Scratch>,
+    /// The same in the memory of a device.
+    pub device_memory: Vec<Box<dyn DeviceMemory>>,
 }
 
 /// How long the parts of a plan are, see [`Plan::truncate`].
@@ -195,6 +200,7 @@ impl Plan {
             expansion
         }));
         self.memory.extend(plan.memory);
+        self.device_memory.extend(plan.device_memory);
         first_step
     }
 
@@ -215,6 +221,7 @@ impl Plan {
     /// Bytes of memory that the plan occupies: its steps, and their intermediate results.
     pub fn bytes(&self) -> usize {
         let steps = self.steps.len() * size_of::<PlanStep>();
-        steps + self.memory.iter().map(Scratch::bytes).sum::<usize>()
+        let on_devices = self.device_memory.iter().map(|memory| memory.bytes()).sum::<usize>();
+        steps + self.memory.iter().map(Scratch::bytes).sum::<usize>() + on_devices
     }
 }

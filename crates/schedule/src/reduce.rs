@@ -41,7 +41,8 @@ pub(crate) fn append(
         by_groups(builder, root, operand, result, ready);
         return builder.phase();
     }
-    match call.selection.choose(Collective::Reduce, size) {
+    let kind = (Collective::Reduce, size);
+    match call.selection.choose_for(operand, kind, Algorithm::Linear) {
         Algorithm::Hierarchical => {
             ready.wait(builder);
             hierarchy::reductions::reduce(builder, call, root, operand, result);

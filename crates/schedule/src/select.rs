@@ -542,6 +542,21 @@ impl Selection {
         (first.algorithm == Algorithm::Board && size.ranks <= first.ranks).then_some(first.bytes)
     }
 
+    /// The algorithm of a reduction: as chosen, or `on_one_device` if all vectors are on one and no
+    /// algorithm is forced. One rank computes everything there, since a device that works for
+    /// several processes in turn loses more time than that takes.
+    pub(crate) fn choose_for(
+        &self,
+        operand: &Operand,
+        (collective, size): (Collective, Size),
+        on_one_device: Algorithm,
+    ) -> Algorithm {
+        match operand.is_on_one_device() {
+            true => self.forced(collective, size).unwrap_or(on_one_device),
+            false => self.choose(collective, size),
+        }
+    }
+
     /// The algorithm that the user forced, if its hard conditions hold.
     pub(crate) fn forced(&self, collective: Collective, size: Size) -> Option<Algorithm> {
         let mut wanted = self.forced.iter().filter(|pair| pair.0 == collective).map(|pair| pair.1);

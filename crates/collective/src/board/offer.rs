@@ -4,14 +4,15 @@
 use towpath_schedule::select::Subscription;
 
 /// Flags of an offer: the board exists; ranks share cores; the latter is uncertain, because not all
-/// ranks have announced their affinity.
+/// ranks have announced their affinity; the host has devices with memory of their own.
 const MADE: u64 = 1;
 const OVERSUBSCRIBED: u64 = 2;
 const UNCERTAIN: u64 = 4;
-const LOCATION_SHIFT: u32 = 3;
+const DEVICES: u64 = 8;
+const LOCATION_SHIFT: u32 = 4;
 
-/// What member 0 tells the others: whether there is a board, its location in the segment, and
-/// whether the ranks share cores.
+/// What member 0 tells the others: whether there is a board, its location in the segment, whether
+/// the ranks share cores, and whether some may have vectors in the memory of devices.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BoardOffer(u64);
 
@@ -28,6 +29,16 @@ impl BoardOffer {
             (Subscription::Over, false) => MADE | OVERSUBSCRIBED | UNCERTAIN,
         };
         BoardOffer((location as u64) << LOCATION_SHIFT | flags)
+    }
+
+    /// The same on a host that has devices, or not.
+    pub fn with_devices(self, has_devices: bool) -> BoardOffer {
+        BoardOffer(self.0 & !DEVICES | if has_devices { DEVICES } else { 0 })
+    }
+
+    /// True if the host has devices with memory of their own.
+    pub fn has_devices(self) -> bool {
+        self.0 & DEVICES != 0
     }
 
     /// The offer from the word that member 0 has sent.
@@ -75,7 +86,11 @@ mod tests {
             (Subscription::Over, false, true),
         ] {
             let offer = BoardOffer::new(0x12_3000, subscription, is_certain);
-            let read = BoardOffer::from_word(offer.word());
+            for has_devices in [true, false] {
+                let word = offer.with_devices(has_devices).word();
+                assert_eq!(BoardOffer::from_word(word).has_devices(), has_devices);
+            }
+            let read = BoardOffer::from_word(offer.with_devices(true).word());
             assert!(read.is_made());
             assert_eq!((read.location(), read.subscription()), (0x12_3000, subscription));
             assert_eq!(read.is_uncertain(), is_uncertain);

@@ -49,6 +49,8 @@ pub struct TeamBoard {
     notices: Arc<BoardNotices>,
     /// Whether the board has areas for long messages; `None` until the members have agreed on it.
     pub areas: Option<bool>,
+    /// True if ranks may have vectors in the memory of devices.
+    pub has_devices: bool,
     /// The ranks with which the last call exchanges blocks apart, see
     /// [`TeamBoard::messages_apart`].
     pub(super) apart: Vec<usize>,
@@ -64,7 +66,8 @@ impl TeamBoard {
     ) -> TeamBoard {
         let limits = BoardLimits::new(selection, board.size(), subscription);
         let notices = Arc::new(BoardNotices::new(&board, peers.clone()));
-        TeamBoard { board, limits, peers, notices, areas: None, apart: Vec::new() }
+        let (areas, has_devices, apart) = (None, false, Vec::new());
+        TeamBoard { board, limits, peers, notices, areas, has_devices, apart }
     }
 
     /// What the members tell of their calls.

@@ -1,5 +1,8 @@
 //! Reductions: commutative or not, in place or not, compared with combining in rank order.
 
+use towpath_datatype::Basic;
+use towpath_datatype::reduce::Operation as Named;
+
 use super::store::reducer;
 use super::{
     Mapping, Matrix, Sample, Setting, Shape, Store, counts, execute, ranks, roots, settings,
@@ -7,13 +10,16 @@ use super::{
 use crate::Call;
 use crate::Plan;
 use crate::allreduce::allreduce;
+use crate::buffers::DeviceSpread;
 use crate::reduce::{Operand, reduce};
 use crate::reduce_scatter::reduce_scatter;
+use crate::reducer::Reducer;
 use crate::scan::{exscan, scan};
 use crate::select::{Collective, Selection};
 
 /// The vectors of one call: the input and the output of each rank.
 struct Vectors<T> {
+    shape: Shape,
     send: Vec<Store<T>>,
     receive: Vec<Store<T>>,
     in_place: bool,
@@ -28,13 +34,17 @@ impl<T: Sample> Vectors<T> {
                 if in_place { Store::filled(shape, count, rank) } else { Store::new(shape, count) }
             })
             .collect();
-        Vectors { send, receive, in_place, count }
+        Vectors { shape, send, receive, in_place, count }
     }
 
     fn operand(&mut self, rank: usize, in_place: bool) -> Operand {
         let element = self.send[rank].element();
         let send = (!in_place).then(|| self.send[rank].pointer());
-        Operand { send, count: self.count, reducer: reducer::<T>(&element), element }
+        let reducer = match self.shape {
+            Shape::Reduced(_) => Reducer::of(Named::Sum, Basic::Int64).unwrap(),
+            _ => reducer::<T>(&element),
+        };
+        Operand { send, count: self.count, reducer, element }
     }
 
     /// Builds and executes plans. `build` gets the call, the operand and the receive pointer.
@@ -245,6 +255,18 @@ fn check_scans<T: Sample>(shape: Shape) {
             }
         }
     }
+}
+
+#[test]
+fn devices_reduce_vectors_in_their_memory() {
+    for spread in [DeviceSpread::One, DeviceSpread::Several] {
+        let shape = Shape::Reduced(spread);
+        check_allreduce::<i64>(shape);
+        check_reduce_scatter::<i64>(shape);
+    }
+    check_reduce::<i64>(Shape::Reduced(DeviceSpread::Several));
+    check_scans::<i64>(Shape::Reduced(DeviceSpread::One));
+    check_long::<i64>(Shape::Reduced(DeviceSpread::Mixed));
 }
 
 /// Association is part of the definition: hosts in the order of their lowest ranks, each the left

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use towpath_datatype::device::simulated::SimulatedDevice;
 use towpath_datatype::{Basic, Datatype, Form};
 
-use crate::buffers::{Blocks, Buffer, Element};
+use crate::buffers::{Blocks, Buffer, DeviceReduction, DeviceSpread, Element};
 use crate::reducer::Reducer;
 
 /// A value that the tests move and combine.
@@ -68,6 +68,8 @@ pub(crate) enum Shape {
     Backwards,
     /// Consecutive, in the memory of a device.
     Device,
+    /// Consecutive integers of 64 bits in the memory of devices that reduce them.
+    Reduced(DeviceSpread),
 }
 
 impl Shape {
@@ -97,6 +99,10 @@ impl Shape {
                 let word = Datatype::named(Basic::Int32);
                 let value = Datatype::contiguous(words, &word, Form::Small).unwrap();
                 Element::on_device(&value, &SimulatedDevice)
+            }
+            Shape::Reduced(spread) => {
+                let how = DeviceReduction { like: 0, spread };
+                Element::reduced_on(&Datatype::named(Basic::Int64), &SimulatedDevice, how)
             }
         }
     }

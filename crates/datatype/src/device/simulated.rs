@@ -1,11 +1,15 @@
 //! A device simulated by the processor, for tests: its memory is the host's, but its packers return
 //! [`Step::Pending`] at times.
 
+use std::sync::Mutex;
+
 use towpath_base::transfer::{Drain, Fill, MemorySpace, Step};
 
-use super::Device;
+use super::{Device, DeviceMemory, DeviceWork};
+use crate::basic::Basic;
 use crate::cursor::Cursor;
 use crate::datatype::Datatype;
+use crate::reduce::{self, Operation};
 
 /// Number of calls for one piece; all but the last return [`Step::Pending`].
 const CALLS: usize = 3;
@@ -70,6 +74,33 @@ unsafe impl Drain for Busy {
     }
 }
 
+/// A reduction that has been computed, but takes a few questions to end.
+#[derive(Debug)]
+struct SlowReduction {
+    calls: usize,
+}
+
+impl DeviceWork for SlowReduction {
+    fn has_ended(&mut self) -> bool {
+        self.calls += 1;
+        self.calls >= CALLS
+    }
+}
+
+/// Memory that is taken for a device's, in words of the largest alignment.
+#[derive(Debug)]
+struct SimulatedMemory(Mutex<Vec<u128>>);
+
+impl DeviceMemory for SimulatedMemory {
+    fn pointer(&self) -> *mut u8 {
+        self.0.lock().unwrap().as_mut_ptr().cast()
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&self.0.lock().unwrap()[..])
+    }
+}
+
 impl Device for SimulatedDevice {
     unsafe fn packer(&self, datatype: &Datatype, pointer: *const u8, count: i64) -> Box<dyn Fill> {
         // SAFETY: the memory of the elements is readable while the packer is used (this function's
@@ -81,6 +112,28 @@ impl Device for SimulatedDevice {
         // SAFETY: the memory of the elements is writable while the unpacker is used (this
         // function's contract).
         unsafe { Busy::new(datatype, pointer, count) }
+    }
+
+    unsafe fn reduce(
+        &self,
+        operation: Operation,
+        basic: Basic,
+        (input, inout): (*const u8, *mut u8),
+        count: i64,
+    ) -> Option<Box<dyn DeviceWork>> {
+        let kernel = reduce::reduction(operation, basic)?;
+        // SAFETY: both vectors hold the elements and do not overlap (this function's contract).
+        unsafe { kernel(input, inout, count.max(0) as usize) };
+        Some(Box::new(SlowReduction { calls: 0 }))
+    }
+
+    fn reducing(&self, operation: Operation, basic: Basic, _: &[*const u8], _: i64) -> Option<u64> {
+        reduce::reduction(operation, basic).map(|_| 1)
+    }
+
+    fn allocate(&self, _: usize, bytes: usize) -> Option<Box<dyn DeviceMemory>> {
+        let words = vec![u128::MAX; bytes.div_ceil(size_of::<u128>()).max(1)];
+        Some(Box::new(SimulatedMemory(Mutex::new(words))))
     }
 }
 

@@ -287,7 +287,7 @@ fn action(action: &StepAction, element: &Element) -> Action {
             Action::Receive { from: peer.slot(), turn: *turn, place: Place::of(piece) }
         }
         StepAction::Copy { from, to } => Action::Copy { from: Place::of(from), to: Place::of(to) },
-        StepAction::Reduce { input, inout, count } => Action::Reduce(Chain {
+        StepAction::Reduce { input, inout, count, .. } => Action::Reduce(Chain {
             input: Place::of_elements(element, *input, *count),
             inout: Place::of_elements(element, *inout, *count),
             number: 1,

@@ -1,0 +1,136 @@
+//! Vectors of a reduction that stay in the memory of a device, which reduces them there.
+
+use towpath_datatype::Datatype;
+use towpath_datatype::device::Device;
+
+use crate::buffers::{DeviceReduction, DeviceSpread, Element};
+use crate::host_copies::HostCopies;
+use crate::operand::Operand;
+use crate::operation::Operation;
+
+/// The vectors that a reduction uses on this rank, all in the memory of one device, which can
+/// compute it.
+#[derive(Debug)]
+pub struct DeviceVectors {
+    /// `None` if the vector is in the receive buffer.
+    send: Option<*mut u8>,
+    /// `None` if it is not significant.
+    receive: Option<*mut u8>,
+    datatype: Datatype,
+    device: &'static dyn Device,
+    number: u64,
+}
+
+impl DeviceVectors {
+    /// The vectors of which `copies` has host copies, which the operation names. `None` unless they
+    /// are all that it uses on this rank.
+    pub fn of(operation: &Operation, rank: usize, copies: &HostCopies) -> Option<DeviceVectors> {
+        let (operand, receive) = vectors(operation, rank)?;
+        let (named, basic) = operand.reducer.named()?;
+        let used: Vec<*mut u8> = operand.send.into_iter().chain(receive).collect();
+        let originals = used.iter().map(|&copy| copies.original(copy));
+        let originals = originals.collect::<Option<Vec<_>>>()?;
+        let (datatype, device) = (originals.first()?.datatype()?, originals.first()?.device()?);
+        let pointers: Vec<*mut u8> = originals.iter().map(|piece| piece.pointer).collect();
+        let addresses: Vec<*const u8> = pointers.iter().map(|at| at.cast_const()).collect();
+        let number = device.reducing(named, basic, &addresses, operand.count)?;
+        let mut pointers = pointers.into_iter();
+        let send = operand.send.and_then(|_| pointers.next());
+        Some(DeviceVectors {
+            send,
+            receive: pointers.next(),
+            datatype: datatype.clone(),
+            device,
+            number,
+        })
+    }
+
+    /// The number of the device, see [`Device::reducing`].
+    pub fn device(&self) -> u64 {
+        self.number
+    }
+
+    /// The operation on these vectors instead of their copies.
+    pub fn operation(&self, on_copies: &Operation, spread: DeviceSpread) -> Operation {
+        let like = self.send.or(self.receive).map_or(0, |vector| vector as usize);
+        let how = DeviceReduction { like, spread };
+        let element = Element::reduced_on(&self.datatype, self.device, how);
+        let moved = |operand: &Operand| Operand {
+            send: self.send,
+            element: element.clone(),
+            ..operand.clone()
+        };
+        let at = |receive: &*mut u8| self.receive.unwrap_or(*receive);
+        match on_copies {
+            Operation::Reduce { root, operand, receive } => {
+                Operation::Reduce { root: *root, operand: moved(operand), receive: at(receive) }
+            }
+            Operation::Allreduce { operand, receive } => {
+                Operation::Allreduce { operand: moved(operand), receive: at(receive) }
+            }
+            Operation::ReduceScatter { operand, counts, receive } => {
+                let (counts, receive) = (counts.clone(), at(receive));
+                Operation::ReduceScatter { operand: moved(operand), counts, receive }
+            }
+            Operation::Scan { operand, receive, exclusive } => {
+                let (exclusive, receive) = (*exclusive, at(receive));
+                Operation::Scan { operand: moved(operand), receive, exclusive }
+            }
+            _ => unreachable!("only reductions have these vectors"),
+        }
+    }
+}
+
+/// The operand of a reduction and its receive buffer, where that is significant.
+fn vectors(operation: &Operation, rank: usize) -> Option<(&Operand, Option<*mut u8>)> {
+    let (operand, receive, is_significant) = match operation {
+        Operation::Reduce { root, operand, receive } => (operand, receive, rank == *root),
+        Operation::Allreduce { operand, receive } => (operand, receive, true),
+        Operation::ReduceScatter { operand, counts, receive } => {
+            (operand, receive, counts[rank] > 0 || operand.send.is_none())
+        }
+        Operation::Scan { operand, receive, exclusive } => {
+            (operand, receive, !exclusive || rank > 0 || operand.send.is_none())
+        }
+        _ => return None,
+    };
+    Some((operand, is_significant.then_some(*receive)))
+}
+
+#[cfg(test)]
+mod tests {
+    use towpath_datatype::Basic;
+    use towpath_datatype::device::simulated::SimulatedDevice;
+    use towpath_datatype::reduce::Operation as Named;
+
+    use super::*;
+    use crate::Reducer;
+
+    static DEVICE: SimulatedDevice = SimulatedDevice;
+
+    /// A sum of two integers from the first to the second address.
+    fn sum(send: *mut u8, receive: *mut u8) -> Operation {
+        let reducer = Reducer::of(Named::Sum, Basic::Int32).unwrap();
+        let operand = Operand { send: Some(send), count: 2, element: Element::dense(4), reducer };
+        Operation::Reduce { root: 0, operand, receive }
+    }
+
+    #[test]
+    fn a_rank_has_them_if_all_that_it_uses_was_copied() {
+        let (mut copies, mut memory) = (HostCopies::default(), [[0u32; 2]; 2]);
+        let [from, to] = memory.each_mut().map(|vector| vector.as_mut_ptr().cast::<u8>());
+        let int = Datatype::named(Basic::Int32);
+        let send = copies.add(from, 2, 0, &int, &DEVICE).unwrap();
+        let operation = sum(send, to);
+        assert!(DeviceVectors::of(&operation, 0, &copies).is_none(), "the root receives");
+        let vectors = DeviceVectors::of(&operation, 1, &copies).unwrap();
+        assert_eq!((vectors.send, vectors.receive), (Some(from), None));
+        let receive = copies.add(to, 0, 2, &int, &DEVICE).unwrap();
+        let vectors = DeviceVectors::of(&sum(send, receive), 0, &copies).unwrap();
+        assert_eq!((vectors.send, vectors.receive), (Some(from), Some(to)));
+        let moved = vectors.operation(&sum(send, receive), DeviceSpread::One);
+        let Operation::Reduce { operand, receive, .. } = &moved else { panic!("it is a sum") };
+        assert_eq!((operand.send, *receive), (Some(from), to));
+        assert!(operand.is_on_one_device() && !operand.is_plain());
+    }
+}
