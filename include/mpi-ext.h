@@ -6,7 +6,7 @@
 
 /* What this library can do, whatever the machine has. */
 #define MPIX_CUDA_AWARE_SUPPORT 1
-#define MPIX_ROCM_AWARE_SUPPORT 0
+#define MPIX_ROCM_AWARE_SUPPORT 1
 
 #ifndef MPIX_GPU_SUPPORT_CUDA
 #define MPIX_GPU_SUPPORT_CUDA 0

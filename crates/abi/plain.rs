@@ -38,9 +38,9 @@ export! {
 }
 
 export! {
-    /// True if buffers may be in HIP memory; always false (extension of MPICH).
+    /// True if buffers may be in HIP memory (extension of MPICH).
     PMPIX_Query_hip_support, MPIX_Query_hip_support() {
-        0
+        c_int::from(towpath_mpi::extensions::query_hip_support())
     }
 }
 

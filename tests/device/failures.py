@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Lets calls of the CUDA driver fail in one of two ranks that exchange messages in device memory.
 
+messages.c has error handlers that end the job, returned.c one that returns.
+
     failures.py                  the 1st, 2nd and 20th call of every function that the library uses
     failures.py --filter REGEX   some of them, by names such as "cuLaunchKernel:20:719:later"
 
 A call fails at once or, with "later", what it has put into a stream fails when its turn comes.
-The job must end in time: right, or with a sentence that names the driver's error. Wrong data, a
-signal, a hang and an end without a reason are failures. Prints "N passed, M failed".
+The job must end in time: right, or with a sentence that names the driver's error. With returned.c
+it must end right, unless a call of the program itself has failed. Wrong data, a signal, a hang and
+an end without a reason are failures. Prints "N passed, M failed".
 """
 
 import argparse
@@ -22,7 +25,8 @@ import environments  # noqa: E402
 import library as programs  # noqa: E402
 
 DECLARATIONS = environments.ROOT / "crates/device/src/abi.rs"
-PROGRAM, ARGUMENTS = "messages", [100, 1]
+RETURNED = "returned"
+PROGRAMS = {"messages": [100, 1], RETURNED: []}
 LIMIT = 20
 RANKS = 2
 CALLS = [1, 2, 20]
@@ -42,12 +46,12 @@ def used_functions():
     return sorted(set(re.findall(r'c?"(cu[A-Z]\w+?)(?:_v\d)?"', DECLARATIONS.read_text())))
 
 
-def counted_calls(library, directory):
+def counted_calls(library, program, directory):
     """How often each rank calls each function in a run without failures."""
     counts = []
     for rank in range(RANKS):
-        log = Path(directory) / f"calls-{rank}"
-        status, output = job(library, rank, {"TOWPATH_STUB_LOG": log})
+        log = Path(directory) / f"calls-{program}-{rank}"
+        status, output = job(library, program, rank, {"TOWPATH_STUB_LOG": log})
         if status != 0:
             raise SystemExit(f"without failures the job ended with {status}:\n{output}")
         text = "".join(path.read_text() for path in Path(directory).glob(f"{log.name}.*"))
@@ -56,9 +60,9 @@ def counted_calls(library, directory):
     return counts
 
 
-def job(library, rank, settings):
+def job(library, program, rank, settings):
     """Status and output of a job in which one rank has these variables."""
-    words = [library.program(PROGRAM, "mpich"), *ARGUMENTS]
+    words = [library.program(program, "mpich"), *PROGRAMS[program]]
     command = [library.prefix / "bin/mpiexec"]
     for other in range(RANKS):
         given = [word for name, value in settings.items() for word in ("-env", name, value)]
@@ -67,7 +71,7 @@ def job(library, rank, settings):
 
 
 def cases(counts):
-    """Rank and failure of all jobs: the ranks take turns."""
+    """Rank and failure of all jobs of a program: the ranks take turns."""
     found = []
     for name in used_functions():
         for place, call in enumerate(CALLS):
@@ -80,17 +84,26 @@ def cases(counts):
             if counts[rank].get(name, 0) >= call]
 
 
-def problem_of_success(failure, output):
+def all_cases(library):
+    """Program, rank and failure of all jobs."""
+    with tempfile.TemporaryDirectory() as directory:
+        for program in PROGRAMS:
+            counts = counted_calls(library, program, directory)
+            yield from ((program, rank, failure) for rank, failure in cases(counts))
+
+
+def problem_of_success(program, failure, output):
     """What is wrong with a job that ended with status 0."""
     function, call, code = failure.split(":")[:3]
     if programs.oks(output) != RANKS:
         return "ended well, but not every rank said ok"
-    if call == "1" and code == str(LAUNCH_FAILED) and function not in HARMLESS:
+    told = program == RETURNED and REASON.search(output)
+    if not told and call == "1" and code == str(LAUNCH_FAILED) and function not in HARMLESS:
         return "nobody has noticed the failure"
     return ""
 
 
-def problem_of(failure, status, output):
+def problem_of(program, failure, status, output):
     """What is wrong with the end of a job; empty where nothing is."""
     if failure.endswith(f":{NOT_SUPPORTED}") and status:
         return f"ended with {status} instead of taking another way"
@@ -99,7 +112,9 @@ def problem_of(failure, status, output):
     if WRONG.search(output):
         return "data is wrong"
     if status == 0:
-        return problem_of_success(failure, output)
+        return problem_of_success(program, failure, output)
+    if program == RETURNED and "gives 719" not in output:
+        return f"ended with {status}, although errors return"
     if status >= 128:
         return f"ended by signal {status - 128}"
     return "" if REASON.search(output) else f"ended with {status} and does not say why"
@@ -112,16 +127,14 @@ def main():
     parser.add_argument("--filter", default="", help="a regular expression for the names of jobs")
     options = parser.parse_args()
     library = programs.Library(options.prefix)
-    with tempfile.TemporaryDirectory() as directory:
-        counts = counted_calls(library, directory)
     passed = failed = 0
-    for rank, failure in cases(counts):
-        name = f"{failure}, rank {rank}"
+    for program, rank, failure in all_cases(library):
+        name = f"{program}, {failure}, rank {rank}"
         if not re.search(options.filter, name):
             continue
         began = time.monotonic()
-        status, output = job(library, rank, {"TOWPATH_STUB_FAIL": failure})
-        problem = problem_of(failure, status, output)
+        status, output = job(library, program, rank, {"TOWPATH_STUB_FAIL": failure})
+        problem = problem_of(program, failure, status, output)
         passed, failed = passed + (not problem), failed + bool(problem)
         how = "right" if status == 0 else "with its reason"
         print(f"{'FAIL' if problem else 'ok  '} {time.monotonic() - began:5.1f} s  {name}: "

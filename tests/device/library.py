@@ -30,6 +30,7 @@ import transfers  # noqa: E402
 ABIS = ["mpich", "standard"]
 FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread",
          f"-I{HERE / 'stub'}", f"-I{HERE}", f"-I{TESTS / 'mpi'}"]
+CUDA = "libcuda.so.1"
 # Of the output of a run that fails, so many lines are shown.
 TAIL = 25
 # The launcher of hosts.py's first host reaches the others as it says.
@@ -63,10 +64,10 @@ class Library:
                              "`make build` does it")
         self.stub = run.build()
 
-    def program(self, name, abi):
+    def program(self, name, abi, driver=CUDA):
         """The program, built if it is older than what it is made of."""
-        source, binary = HERE / f"{name}.c", self.stub / "programs" / abi / name
-        parts = [source, *HERE.glob("*.h"), TESTS / "mpi/check.h", self.stub / "libcuda.so.1",
+        source, binary = HERE / f"{name}.c", self.stub / "programs" / driver / abi / name
+        parts = [source, *HERE.glob("*.h"), TESTS / "mpi/check.h", self.stub / driver,
                  self.prefix / "include/mpi.h"]
         newest = max(part.stat().st_mtime for part in parts)
         if not binary.exists() or binary.stat().st_mtime < newest:
@@ -74,15 +75,16 @@ class Library:
             compiler = [self.prefix / "bin/mpicc", "--abi", abi]
             # A program that loads the driver by itself says so in its first lines.
             linked = [] if "not linked with the driver" in source.read_text() else [
-                f"-L{self.stub}", "-l:libcuda.so.1"]
+                f"-L{self.stub}", f"-l:{driver}"]
             words = [*compiler, *FLAGS, source, "-o", binary, *linked, "-ldl", "-lm"]
-            environments.command(words, f"device-{name}-{abi}.log",
+            environments.command(words, f"device-{name}-{abi}-{driver}.log",
                                  env=environments.clean_environment())
         return binary
 
     def command(self, wanted):
         """The words that start a run."""
-        binary = self.program(wanted.program["name"], wanted.abi)
+        driver = wanted.setting.get("driver", CUDA)
+        binary = self.program(wanted.program["name"], wanted.abi, driver)
         arguments = [word.format(seed=wanted.seed) for word in wanted.program.get("args", [])]
         mpiexec = self.prefix / "bin/mpiexec"
         words = ranks_of(wanted, [binary, *arguments])

@@ -1,6 +1,6 @@
 /*
  * Prints what a program is told about memory that it may pass, as lines NAME=VALUE. With an
- * argument, it loads the CUDA driver first, as a program with device memory does.
+ * argument, it loads this driver first, as a program with device memory does.
  */
 #include <mpi-ext.h>
 
@@ -46,7 +46,7 @@ static void show_kind(const char *name, int kind)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && !dlopen("libcuda.so.1", RTLD_NOW)) {
+    if (argc > 1 && !dlopen(argv[1], RTLD_NOW)) {
         fprintf(stderr, "%s\n", dlerror());
         return 3;
     }

@@ -18,7 +18,8 @@ import environments  # noqa: E402
 import run as stub  # noqa: E402
 
 LIMIT = 60
-CUDA = "system,mpi,cuda:device,cuda:host,cuda:managed"
+DRIVERS = {"cuda": "libcuda.so.1", "hip": "libamdhip64.so.6"}
+KINDS = {"cuda": "cuda:device,cuda:host,cuda:managed", "hip": "rocm:device,rocm:host,rocm:managed"}
 
 
 def variables(with_stub, **settings):
@@ -41,30 +42,35 @@ def compiled(prefix, abi):
     return program
 
 
-def told(prefix, program, with_stub, *options):
-    """What the program prints, by name. With the stub, it loads the driver first."""
-    words = [prefix / "bin" / "mpiexec", "-n", 1, *options, program, *(["load"] * with_stub)]
-    text = output(words, env=variables(with_stub))
+def told(prefix, program, api, *options):
+    """What the program prints, by name. With an API, it loads the stub of its driver first."""
+    driver = [DRIVERS[api]] if api else []
+    words = [prefix / "bin" / "mpiexec", "-n", 1, *options, program, *driver]
+    text = output(words, env=variables(bool(api)))
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
-def check_program(prefix, abi, machine_has_driver):
+def check_program(prefix, abi, on_machine):
     program = compiled(prefix, abi)
-    for with_stub in (True, False):
-        answers = told(prefix, program, with_stub)
-        cuda = with_stub or machine_has_driver
-        kinds = CUDA if cuda else "system,mpi"
+    for api in ("cuda", "hip", None):
+        answers = told(prefix, program, api)
+        usable = {name: name == api or name in on_machine for name in DRIVERS}
+        kinds = ",".join(["system,mpi", *(KINDS[name] for name in usable if usable[name])])
+        cuda, hip = (str(int(usable[name])) for name in ("cuda", "hip"))
+        refused = "rocm:device" if usable["hip"] else "(none)"
         expected = {
-            "built": "1 0", "cuda": str(int(cuda)), "hip": "0", "gpu cuda": str(int(cuda)),
-            "gpu ze": "0", "gpu hip": "0", "gpu other": "-1 refused", "requested": "system,mpi",
-            "world": kinds, "self": kinds, "before": "(none)", "refused": "(none)",
-            "asserted cuda": "system,cuda:device" if cuda else "(none)", "asserted": "system",
-            "inherited": "(none)", "copy": kinds,
+            "built": "1 1", "cuda": cuda, "hip": hip, "gpu cuda": cuda,
+            "gpu ze": "0", "gpu hip": hip, "gpu other": "-1 refused", "requested": "system,mpi",
+            "world": kinds, "self": kinds, "before": "(none)", "refused": refused,
+            "asserted cuda": "system,cuda:device" if usable["cuda"] else refused,
+            "asserted": "system", "inherited": "(none)", "copy": kinds,
         }
-        assert answers == expected, f"{abi}, stub {with_stub}: {answers}, not {expected}"
-    answers = told(prefix, program, True, "--memory-alloc-kinds", "mpi:alloc_mem,cuda,rocm")
-    assert answers["requested"] == "mpi:alloc_mem,cuda,rocm", answers
-    assert answers["world"] == CUDA + ",mpi:alloc_mem,cuda", answers
+        assert answers == expected, f"{abi}, {api}: {answers}, not {expected}"
+    if not on_machine:
+        answers = told(prefix, program, "cuda", "--memory-alloc-kinds", "mpi:alloc_mem,cuda,rocm")
+        assert answers["requested"] == "mpi:alloc_mem,cuda,rocm", answers
+        expected = f"system,mpi,{KINDS['cuda']},mpi:alloc_mem,cuda"
+        assert answers["world"] == expected, answers
 
 
 def devices(prefix, with_stub, **settings):
@@ -75,21 +81,22 @@ def devices(prefix, with_stub, **settings):
     return " ".join(text.split()), rows["devices"]
 
 
-def check_info(prefix, machine_has_driver):
+def check_info(prefix, on_machine):
     text, rows = devices(prefix, True, TOWPATH_STUB_DEVICES="2", TOWPATH_STUB_VERSION="12040")
     assert rows["driver"]["value"] == "for CUDA 12.4", rows
     assert rows["device 1"]["why"].startswith("GPU-0112"), rows
     assert "8192 MiB" in rows["device 0"]["value"], rows
     assert rows["path within host"]["value"] == "by one kernel", rows
-    assert "CUDA IPC" in text and "not supported" in text, text
+    assert "opened by IPC" in text and rows["hip"]["value"].startswith("for HIP"), text
+    assert rows["hip device 0"]["why"].startswith("GPU-"), rows
     _, rows = devices(prefix, True, TOWPATH_STUB_EXCLUSIVE="1")
     assert rows["path within host"]["value"] == "through pinned host memory", rows
     assert "exclusive process" in rows["path within host"]["why"], rows
     _, rows = devices(prefix, True, TOWPATH_STUB_FAIL="cuInit:1:999")
     assert "failed to start" in rows["driver"]["why"] and rows["path"]["value"] == "not used", rows
     _, rows = devices(prefix, True, CUDA_VISIBLE_DEVICES="")
-    assert rows["device"]["value"] == "none" and rows["path"]["value"] == "not used", rows
-    if not machine_has_driver:
+    assert rows["driver device"]["value"] == "none" and rows["path"]["value"] == "not used", rows
+    if not on_machine:
         text, rows = devices(prefix, False)
         assert rows["driver"]["value"] == "none" and "libcuda.so.1" in rows["driver"]["why"], rows
         assert "every buffer is in host memory" in text, text
@@ -101,12 +108,13 @@ def main():
     parser.add_argument("--prefix", type=Path, default=environments.BUILD / "install")
     options = parser.parse_args()
     stub.build()
-    machine_has_driver = os.path.exists("/dev/nvidiactl")
+    signs = {"cuda": "/dev/nvidiactl", "hip": "/dev/kfd"}
+    on_machine = {api for api, sign in signs.items() if os.path.exists(sign)}
     prefix = options.prefix.resolve()
     for abi in ("mpich", "standard"):
-        check_program(prefix, abi, machine_has_driver)
+        check_program(prefix, abi, on_machine)
         print(f"ok   what a program is told, {abi} ABI", flush=True)
-    check_info(prefix, machine_has_driver)
+    check_info(prefix, on_machine)
     print("ok   towpath info --device\n3 passed, 0 failed")
     return 0
 

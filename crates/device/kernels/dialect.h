@@ -37,7 +37,7 @@ typedef ulong2 word16;
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 
-#elif defined(__CUDACC__) || defined(__HIPCC__)
+#elif defined(__CUDACC__) || defined(__HIPCC__) || defined(__HIPCC_RTC__)
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -47,8 +47,12 @@ typedef unsigned short word2;
 typedef unsigned int word4;
 typedef unsigned long long word8;
 typedef ulonglong2 word16;
+#if defined(__CUDACC__)
 /* `__grid_constant__` keeps the arguments in constant memory although they are indexed. */
 #define KERNEL(name, type) extern "C" __global__ void name(const __grid_constant__ type arguments)
+#else
+#define KERNEL(name, type) extern "C" __global__ void name(const type arguments)
+#endif
 #define AT(type, address) ((type *)(address))
 #define FIRST (blockIdx.x * blockDim.x + threadIdx.x)
 #define STEP (gridDim.x * blockDim.x)

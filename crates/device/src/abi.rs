@@ -1,5 +1,6 @@
-//! Types and constants of the CUDA driver API, declared here because no toolkit is needed to build
-//! the library. A test compares them with the published header (`tests/device`).
+//! Types and constants of the CUDA driver API, which are those of HIP too, declared here because no
+//! toolkit is needed to build the library. A test compares them with the published header of CUDA
+//! (`tests/device`).
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -48,12 +49,22 @@ pub(crate) struct IpcHandle(pub(crate) [u64; 8]);
 #[repr(C)]
 pub(crate) struct Uuid(pub(crate) [u8; 16]);
 
+impl Uuid {
+    /// A number that tells devices of a host apart: their UUIDs are random. Not 0.
+    pub(crate) fn number(self) -> u64 {
+        let [low, high] = [0, 8]
+            .map(|first| u64::from_ne_bytes(std::array::from_fn(|index| self.0[first + index])));
+        (low ^ high).max(1)
+    }
+}
+
 /// Results that are no failures of the driver, depending on the call.
 pub(crate) mod code {
     use super::Code;
 
     pub(crate) const SUCCESS: Code = 0;
     pub(crate) const INVALID_VALUE: Code = 1;
+    pub(crate) const OUT_OF_MEMORY: Code = 2;
     pub(crate) const NOT_INITIALIZED: Code = 3;
     pub(crate) const DEINITIALIZED: Code = 4;
     pub(crate) const INVALID_CONTEXT: Code = 201;
@@ -92,14 +103,12 @@ pub(crate) const HOST_ALLOC_FLAGS: c_uint = 3;
 pub(crate) const IPC_LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`.
 pub(crate) const CAPTURE_MODE_RELAXED: c_int = 2;
-/// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`.
-pub(crate) const MULTIPROCESSOR_COUNT: c_int = 16;
 
-/// Declares a table of functions of the driver, with their exported names.
+/// Declares a table of functions of a driver, with their exported names in CUDA and in HIP.
 macro_rules! functions {
     (
         $(#[$about:meta])* $table:ident;
-        $($name:ident = $symbol:literal ($($argument:ty),*);)+
+        $($name:ident = $cuda:literal, $hip:literal ($($argument:ty),*);)+
     ) => {
         $(#[$about])*
         #[derive(Clone, Copy)]
@@ -114,8 +123,11 @@ macro_rules! functions {
             /// Which one is missing.
             ///
             /// # Safety
-            /// `library` must be the loaded driver, which is never unloaded.
-            pub(crate) unsafe fn of(library: *mut std::ffi::c_void) -> Result<$table, String> {
+            /// `library` must be the loaded driver of this API, which is never unloaded.
+            pub(crate) unsafe fn of(
+                library: *mut std::ffi::c_void,
+                api: $crate::api::Api,
+            ) -> Result<$table, String> {
                 // SAFETY: `library` is loaded (this function's contract), and each function has
                 // the type that the driver's header declares for this symbol.
                 unsafe {
@@ -123,7 +135,7 @@ macro_rules! functions {
                         $($name: std::mem::transmute::<
                             *mut std::ffi::c_void,
                             unsafe extern "C" fn($($argument),*) -> $crate::abi::Code,
-                        >(towpath_machine::library::symbol(library, $symbol)?),)+
+                        >(towpath_machine::library::symbol(library, api.choose($cuda, $hip))?),)+
                     })
                 }
             }
@@ -135,36 +147,63 @@ pub(crate) use functions;
 functions! {
     /// The functions of the driver that messages need.
     Functions;
-    error_name = c"cuGetErrorName" (Code, *mut *const c_char);
-    error_text = c"cuGetErrorString" (Code, *mut *const c_char);
-    push_context = c"cuCtxPushCurrent_v2" (ContextHandle);
-    pop_context = c"cuCtxPopCurrent_v2" (*mut ContextHandle);
-    device_of_context = c"cuCtxGetDevice" (*mut DeviceNumber);
-    device_attribute = c"cuDeviceGetAttribute" (*mut c_int, c_int, DeviceNumber);
-    device_uuid = c"cuDeviceGetUuid" (*mut Uuid, DeviceNumber);
-    primary_state = c"cuDevicePrimaryCtxGetState" (DeviceNumber, *mut c_uint, *mut c_int);
-    retain_primary = c"cuDevicePrimaryCtxRetain" (*mut ContextHandle, DeviceNumber);
-    release_primary = c"cuDevicePrimaryCtxRelease_v2" (DeviceNumber);
-    pointer_attributes = c"cuPointerGetAttributes" (c_uint, *mut c_int, *mut *mut c_void, Address);
-    set_pointer_attribute = c"cuPointerSetAttribute" (*const c_void, c_int, Address);
-    allocate = c"cuMemAlloc_v2" (*mut Address, usize);
-    free = c"cuMemFree_v2" (Address);
-    allocate_host = c"cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
-    copy_async = c"cuMemcpyAsync" (Address, Address, usize, StreamHandle);
-    create_stream = c"cuStreamCreate" (*mut StreamHandle, c_uint);
-    synchronize_stream = c"cuStreamSynchronize" (StreamHandle);
-    query_stream = c"cuStreamQuery" (StreamHandle);
-    create_event = c"cuEventCreate" (*mut EventHandle, c_uint);
-    record_event = c"cuEventRecord" (EventHandle, StreamHandle);
-    query_event = c"cuEventQuery" (EventHandle);
-    load_module = c"cuModuleLoadDataEx"
+    error_name = c"cuGetErrorName", c"hipDrvGetErrorName"
+        (Code, *mut *const c_char);
+    error_text = c"cuGetErrorString", c"hipDrvGetErrorString"
+        (Code, *mut *const c_char);
+    push_context = c"cuCtxPushCurrent_v2", c"hipCtxPushCurrent"
+        (ContextHandle);
+    pop_context = c"cuCtxPopCurrent_v2", c"hipCtxPopCurrent"
+        (*mut ContextHandle);
+    device_of_context = c"cuCtxGetDevice", c"hipCtxGetDevice"
+        (*mut DeviceNumber);
+    device_attribute = c"cuDeviceGetAttribute", c"hipDeviceGetAttribute"
+        (*mut c_int, c_int, DeviceNumber);
+    device_uuid = c"cuDeviceGetUuid", c"hipDeviceGetUuid"
+        (*mut Uuid, DeviceNumber);
+    primary_state = c"cuDevicePrimaryCtxGetState", c"hipDevicePrimaryCtxGetState"
+        (DeviceNumber, *mut c_uint, *mut c_int);
+    retain_primary = c"cuDevicePrimaryCtxRetain", c"hipDevicePrimaryCtxRetain"
+        (*mut ContextHandle, DeviceNumber);
+    release_primary = c"cuDevicePrimaryCtxRelease_v2", c"hipDevicePrimaryCtxRelease"
+        (DeviceNumber);
+    pointer_attributes = c"cuPointerGetAttributes", c"hipDrvPointerGetAttributes"
+        (c_uint, *mut c_int, *mut *mut c_void, Address);
+    set_pointer_attribute = c"cuPointerSetAttribute", c"hipPointerSetAttribute"
+        (*const c_void, c_int, Address);
+    allocate = c"cuMemAlloc_v2", c"hipMalloc"
+        (*mut Address, usize);
+    free = c"cuMemFree_v2", c"hipFree"
+        (Address);
+    allocate_host = c"cuMemHostAlloc", c"hipHostMalloc"
+        (*mut *mut c_void, usize, c_uint);
+    copy_async = c"cuMemcpyAsync", c"hipMemcpyAsync"
+        (Address, Address, usize, StreamHandle);
+    create_stream = c"cuStreamCreate", c"hipStreamCreateWithFlags"
+        (*mut StreamHandle, c_uint);
+    synchronize_stream = c"cuStreamSynchronize", c"hipStreamSynchronize"
+        (StreamHandle);
+    query_stream = c"cuStreamQuery", c"hipStreamQuery"
+        (StreamHandle);
+    create_event = c"cuEventCreate", c"hipEventCreateWithFlags"
+        (*mut EventHandle, c_uint);
+    record_event = c"cuEventRecord", c"hipEventRecord"
+        (EventHandle, StreamHandle);
+    query_event = c"cuEventQuery", c"hipEventQuery"
+        (EventHandle);
+    load_module = c"cuModuleLoadDataEx", c"hipModuleLoadDataEx"
         (*mut ModuleHandle, *const c_void, c_uint, *mut c_int, *mut *mut c_void);
-    module_function = c"cuModuleGetFunction" (*mut FunctionHandle, ModuleHandle, *const c_char);
-    launch = c"cuLaunchKernel"
+    module_function = c"cuModuleGetFunction", c"hipModuleGetFunction"
+        (*mut FunctionHandle, ModuleHandle, *const c_char);
+    launch = c"cuLaunchKernel", c"hipModuleLaunchKernel"
         (FunctionHandle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, StreamHandle,
          *mut *mut c_void, *mut *mut c_void);
-    export_memory = c"cuIpcGetMemHandle" (*mut IpcHandle, Address);
-    open_memory = c"cuIpcOpenMemHandle_v2" (*mut Address, IpcHandle, c_uint);
-    close_memory = c"cuIpcCloseMemHandle" (Address);
-    exchange_capture_mode = c"cuThreadExchangeStreamCaptureMode" (*mut c_int);
+    export_memory = c"cuIpcGetMemHandle", c"hipIpcGetMemHandle"
+        (*mut IpcHandle, Address);
+    open_memory = c"cuIpcOpenMemHandle_v2", c"hipIpcOpenMemHandle"
+        (*mut Address, IpcHandle, c_uint);
+    close_memory = c"cuIpcCloseMemHandle", c"hipIpcCloseMemHandle"
+        (Address);
+    exchange_capture_mode = c"cuThreadExchangeStreamCaptureMode", c"hipThreadExchangeStreamCaptureMode"
+        (*mut c_int);
 }

@@ -11,8 +11,8 @@ use towpath_base::sync::{AtomicU32, Ordering};
 use crate::abi::{
     Address, EVENT_DISABLE_TIMING, EventHandle, HOST_ALLOC_FLAGS, StreamHandle, code,
 };
-use crate::context::CudaContext;
-use crate::driver::{CudaDriver, DeviceError, Result};
+use crate::context::DeviceContext;
+use crate::driver::{DeviceError, Driver, Result};
 use crate::kernel::KernelEnd;
 
 /// Completions that are allocated together.
@@ -54,7 +54,7 @@ impl TransferCompletion {
     /// New completions. The context must be current, and `stream` one of the library's: to use the
     /// default stream would invalidate captures.
     pub(crate) fn allocate(
-        driver: &CudaDriver,
+        driver: &Driver,
         stream: StreamHandle,
     ) -> Result<Vec<TransferCompletion>> {
         let (mut flags, mut counts): (*mut c_void, Address) = (ptr::null_mut(), 0);
@@ -69,8 +69,7 @@ impl TransferCompletion {
             let bytes = size_of_val(&zeros);
             driver.check("allocate memory", (driver.calls.allocate)(&raw mut counts, bytes))?;
             let from = zeros.as_ptr() as Address;
-            let copied = (driver.calls.copy_async)(counts, from, bytes, stream);
-            driver.check("clear memory", copied)?;
+            driver.copy("clear memory", (counts, from), bytes, stream)?;
             driver.check("clear memory", (driver.calls.synchronize_stream)(stream))?;
         }
         let one = |index: usize| {
@@ -99,7 +98,7 @@ impl TransferCompletion {
     }
 
     /// Ends the copies that have been started in `stream`. The context must be current.
-    pub(crate) fn end_copy(&mut self, driver: &CudaDriver, stream: StreamHandle) -> Result<()> {
+    pub(crate) fn end_copy(&mut self, driver: &Driver, stream: StreamHandle) -> Result<()> {
         (self.stream, self.sign) = (stream, Sign::Event);
         // SAFETY: event and stream are of the current context, and never destroyed.
         let recorded = unsafe { (driver.calls.record_event)(self.event, stream) };
@@ -112,7 +111,7 @@ impl TransferCompletion {
     }
 
     /// True once the transfer is done.
-    pub(crate) fn has_happened(&mut self, context: &CudaContext) -> Result<bool> {
+    pub(crate) fn has_happened(&mut self, context: &DeviceContext) -> Result<bool> {
         let happened = match self.sign {
             Sign::Seen => true,
             Sign::Flag if self.is_set() => true,
@@ -131,7 +130,7 @@ impl TransferCompletion {
         self.polls.is_multiple_of(POLLS)
     }
 
-    fn asks_event(&self, context: &CudaContext) -> Result<bool> {
+    fn asks_event(&self, context: &DeviceContext) -> Result<bool> {
         let _entered = context.enter()?;
         // SAFETY: the event is one of the context's.
         match unsafe { (context.driver.calls.query_event)(self.event) } {
@@ -140,7 +139,7 @@ impl TransferCompletion {
         }
     }
 
-    fn asks_stream(&self, context: &CudaContext) -> Result<bool> {
+    fn asks_stream(&self, context: &DeviceContext) -> Result<bool> {
         let _entered = context.enter()?;
         // SAFETY: the stream is one of the context's, which are never destroyed.
         match unsafe { (context.driver.calls.query_stream)(self.stream) } {
@@ -148,14 +147,16 @@ impl TransferCompletion {
             result => {
                 context.driver.check("finish a transfer", result)?;
                 // The flag may have been written meanwhile.
-                let complaint = "the CUDA driver says that a kernel has ended, which it has not";
-                if self.is_set() { Ok(true) } else { Err(DeviceError(complaint.to_owned())) }
+                let api = context.driver.api.name();
+                let complaint =
+                    || format!("the {api} driver says that a kernel has ended, which it has not");
+                if self.is_set() { Ok(true) } else { Err(DeviceError(complaint())) }
             }
         }
     }
 
     /// Waits for the transfer, whose memory is about to become invalid. Errors do not matter then.
-    pub(crate) fn wait(&self, context: &CudaContext) {
+    pub(crate) fn wait(&self, context: &DeviceContext) {
         if self.sign != Sign::Seen
             && let Ok(_entered) = context.enter()
         {

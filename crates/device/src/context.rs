@@ -3,18 +3,21 @@
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
 use std::ptr;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use towpath_base::sync::{AtomicUsize, Ordering};
 
 use crate::abi::{
-    Code, ContextHandle, DeviceNumber, FunctionHandle, HOST_ALLOC_FLAGS, MULTIPROCESSOR_COUNT,
-    ModuleHandle, STREAM_NON_BLOCKING, StreamHandle, Uuid, code,
+    ContextHandle, DeviceNumber, FunctionHandle, HOST_ALLOC_FLAGS, ModuleHandle,
+    STREAM_NON_BLOCKING, StreamHandle, Uuid, code,
 };
+use crate::api::Api;
 use crate::completion::TransferCompletion;
-use crate::driver::{CudaDriver, DeviceError, Entered, Result};
-use crate::kernel_names::Kernel;
-use crate::ptx::source_of;
+use crate::driver::{DeviceError, Driver, Entered, Result};
+use crate::free_blocks::FreeBlocks;
+use crate::hiprtc;
+use crate::kernel_names::{Kernel, KernelFile};
+use crate::ptx;
 
 /// Bytes of pinned memory in a slot.
 pub(crate) const SLOT_BYTES: usize = 256 << 10;
@@ -44,8 +47,8 @@ unsafe impl Send for PinnedSlot {}
 /// A context and what the library has made in it. Nothing is destroyed: contexts live as long as
 /// the process, and the driver frees everything with it.
 #[derive(Debug)]
-pub(crate) struct CudaContext {
-    pub(crate) driver: CudaDriver,
+pub(crate) struct DeviceContext {
+    pub(crate) driver: Driver,
     pub(crate) handle: ContextHandle,
     pub(crate) uuid: Uuid,
     processors: u64,
@@ -53,15 +56,18 @@ pub(crate) struct CudaContext {
     next_stream: AtomicUsize,
     /// Those that have been loaded.
     kernels: Mutex<HashMap<Kernel, FunctionHandle>>,
+    /// The modules of whole files of kernels, with HIP.
+    files: Mutex<HashMap<KernelFile, ModuleHandle>>,
     /// Set once the driver has refused to compile a kernel.
     refusal: OnceLock<()>,
     slots: Mutex<Vec<PinnedSlot>>,
     completions: Mutex<Vec<TransferCompletion>>,
+    free_blocks: Mutex<FreeBlocks>,
 }
 
-impl CudaContext {
+impl DeviceContext {
     /// Makes the streams; kernels and pinned memory follow when they are needed.
-    pub(crate) fn new(driver: CudaDriver, handle: ContextHandle) -> Result<CudaContext> {
+    pub(crate) fn new(driver: Driver, handle: ContextHandle) -> Result<DeviceContext> {
         let entered = driver.enter(handle)?;
         let calls = &driver.calls;
         let (mut device, mut processors): (DeviceNumber, c_int) = (0, 0);
@@ -71,7 +77,8 @@ impl CudaContext {
         unsafe {
             driver.check("name its device", (calls.device_of_context)(&raw mut device))?;
             driver.check("name its device", (calls.device_uuid)(&raw mut uuid, device))?;
-            let count = (calls.device_attribute)(&raw mut processors, MULTIPROCESSOR_COUNT, device);
+            let attribute = driver.api.attributes().multiprocessors;
+            let count = (calls.device_attribute)(&raw mut processors, attribute, device);
             driver.check("count its multiprocessors", count)?;
             for stream in &mut streams {
                 let made = (calls.create_stream)(stream, STREAM_NON_BLOCKING);
@@ -79,7 +86,7 @@ impl CudaContext {
             }
         }
         drop(entered);
-        Ok(CudaContext {
+        Ok(DeviceContext {
             driver,
             handle,
             uuid,
@@ -87,9 +94,11 @@ impl CudaContext {
             streams,
             next_stream: AtomicUsize::new(0),
             kernels: Mutex::default(),
+            files: Mutex::default(),
             refusal: OnceLock::new(),
             slots: Mutex::new(Vec::new()),
             completions: Mutex::new(Vec::new()),
+            free_blocks: Mutex::default(),
         })
     }
 
@@ -139,6 +148,11 @@ impl CudaContext {
     /// Gives a completion back whose transfer has ended.
     pub(crate) fn free_completion(&self, completion: TransferCompletion) {
         self.completions.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(completion);
+    }
+
+    /// Memory of the device that is kept for intermediate results.
+    pub(crate) fn free_blocks(&self) -> MutexGuard<'_, FreeBlocks> {
+        self.free_blocks.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Launches a kernel for so many elements: with a thread for each if `all`, else with as many
@@ -193,7 +207,7 @@ impl CudaContext {
             return Ok(Some(known));
         }
         let Some(name) = kernel.name() else { return Ok(None) };
-        let loaded = self.load_kernel(&name)?;
+        let loaded = self.load_kernel(kernel, &name)?;
         kernels.extend(loaded.map(|function| (kernel, function)));
         Ok(loaded)
     }
@@ -203,39 +217,70 @@ impl CudaContext {
         self.refusal.get().is_some()
     }
 
-    /// Remembers why the driver does not compile kernels, and tells the user.
+    /// Remembers that the driver does not compile kernels, and tells the user why.
     #[cold]
-    fn refuse(&self, result: Code) {
-        if let Err(DeviceError(text)) = self.driver.check("compile the kernels that pack", result)
-            && self.refusal.set(()).is_ok()
-        {
+    fn refuse(&self, text: &str) {
+        if self.refusal.set(()).is_ok() {
             eprintln!(
                 "towpath: {text}; device memory with gaps is copied block by block, which is slow"
             );
         }
     }
 
-    fn load_kernel(&self, name: &str) -> Result<Option<FunctionHandle>> {
-        let calls = &self.driver.calls;
-        let (Some(text), Ok(name)) = (source_of(name), CString::new(name)) else {
-            return Ok(None);
+    fn load_kernel(&self, kernel: Kernel, name: &str) -> Result<Option<FunctionHandle>> {
+        let module = match self.driver.api {
+            Api::Cuda => match ptx::source_of(name) {
+                Some(text) => self.load_module(text.as_bytes_with_nul())?,
+                None => None,
+            },
+            Api::Hip => self.load_file(kernel.file())?,
         };
-        let mut module = ModuleHandle(ptr::null_mut());
+        let (Some(module), Ok(name)) = (module, CString::new(name)) else { return Ok(None) };
         let mut function = FunctionHandle(ptr::null_mut());
-        // SAFETY: text and name are C strings, and no options are passed. The driver writes one
-        // handle each time.
-        unsafe {
-            let text = text.as_ptr().cast();
-            let loaded =
-                (calls.load_module)(&raw mut module, text, 0, ptr::null_mut(), ptr::null_mut());
-            if code::REFUSE_TO_COMPILE.contains(&loaded) {
-                self.refuse(loaded);
-                return Ok(None);
-            }
-            self.driver.check("load a kernel", loaded)?;
-            let found = (calls.module_function)(&raw mut function, module, name.as_ptr());
-            self.driver.check("find a kernel", found)?;
-        }
+        let calls = &self.driver.calls;
+        // SAFETY: the name is a C string. The driver writes one handle.
+        let found = unsafe { (calls.module_function)(&raw mut function, module, name.as_ptr()) };
+        self.driver.check("find a kernel", found)?;
         Ok(Some(function))
+    }
+
+    /// The module of a file of kernels, compiled for the current device; `None` if it cannot be
+    /// compiled.
+    fn load_file(&self, file: KernelFile) -> Result<Option<ModuleHandle>> {
+        let mut files = self.files.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(&known) = files.get(&file) {
+            return Ok(Some(known));
+        }
+        let loaded = match hiprtc::compiled(file) {
+            Ok(code) => self.load_module(&code)?,
+            Err(why) => {
+                self.refuse(&why);
+                None
+            }
+        };
+        files.extend(loaded.map(|module| (file, module)));
+        Ok(loaded)
+    }
+
+    /// Loads a module from PTX that ends with a zero byte, or from code; `None` if the driver
+    /// cannot compile it.
+    fn load_module(&self, image: &[u8]) -> Result<Option<ModuleHandle>> {
+        let mut module = ModuleHandle(ptr::null_mut());
+        // SAFETY: the image is a C string or says its length itself, and no options are passed. The
+        // driver writes one handle.
+        let loaded = unsafe {
+            let image = image.as_ptr().cast();
+            let none = (ptr::null_mut(), ptr::null_mut());
+            (self.driver.calls.load_module)(&raw mut module, image, 0, none.0, none.1)
+        };
+        if code::REFUSE_TO_COMPILE.contains(&loaded)
+            && let Err(DeviceError(why)) =
+                self.driver.check("compile the kernels that pack", loaded)
+        {
+            self.refuse(&why);
+            return Ok(None);
+        }
+        self.driver.check("load a kernel", loaded)?;
+        Ok(Some(module))
     }
 }

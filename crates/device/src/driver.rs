@@ -1,14 +1,19 @@
-//! The CUDA driver that the program has loaded, behind calls with readable errors.
+//! A driver that the program has loaded, behind calls with readable errors.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 use crate::abi::{
-    Address, CAPTURE_MODE_RELAXED, Code, ContextHandle, DeviceNumber, Functions, attribute, code,
+    Address, CAPTURE_MODE_RELAXED, Code, ContextHandle, DeviceNumber, Functions, StreamHandle,
+    attribute, code,
 };
+use crate::api::Api;
 
-/// The name under which programs load the driver.
-pub(crate) const LIBRARY: &CStr = c"libcuda.so.1";
+/// `hipMemcpyDefault`: the addresses tell where the memory is.
+const HIP_COPY_DEFAULT: c_int = 4;
+
+/// `hipMemcpyAsync`.
+type HipCopyAsync = unsafe extern "C" fn(Address, Address, usize, c_int, StreamHandle) -> Code;
 
 /// What the driver says about a failed call, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,32 +22,65 @@ pub(crate) struct DeviceError(pub(crate) String);
 pub(crate) type Result<T> = std::result::Result<T, DeviceError>;
 
 /// The driver's functions. The library is never unloaded: the reference that
-/// [`CudaDriver::of_program`] takes is kept.
+/// [`Driver::of_program`] takes is kept.
 #[derive(Clone, Copy)]
-pub(crate) struct CudaDriver {
+pub(crate) struct Driver {
+    pub(crate) api: Api,
     pub(crate) calls: Functions,
 }
 
-impl std::fmt::Debug for CudaDriver {
+impl std::fmt::Debug for Driver {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("CudaDriver")
+        write!(formatter, "Driver({:?})", self.api)
     }
 }
 
-impl CudaDriver {
-    /// The driver, if the program has loaded it. Does not load it.
+impl Driver {
+    /// The driver of this API, if the program has loaded it. Does not load it.
     ///
     /// # Errors
     /// Which function the driver lacks.
-    pub(crate) fn of_program() -> Option<std::result::Result<CudaDriver, String>> {
-        // SAFETY: the name is a C string, and a library that is loaded already runs no
+    pub(crate) fn of_program(api: Api) -> Option<std::result::Result<Driver, String>> {
+        let how = libc::RTLD_NOW | libc::RTLD_NOLOAD;
+        // SAFETY: the names are C strings, and a library that is loaded already runs no
         // initializers.
-        let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
-        if library.is_null() {
-            return None;
-        }
+        let loaded = |name: &&CStr| unsafe { libc::dlopen(name.as_ptr(), how) };
+        let library = api.libraries().iter().map(loaded).find(|library| !library.is_null())?;
         // SAFETY: `library` is loaded, and the reference to it is never given back.
-        Some(unsafe { Functions::of(library) }.map(|calls| CudaDriver { calls }))
+        Some(unsafe { Functions::of(library, api) }.map(|calls| Driver { api, calls }))
+    }
+
+    /// Starts to copy `bytes` bytes in a stream.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    ///
+    /// # Safety
+    /// The stream must be of the current context. Both addresses must be valid for the bytes until
+    /// the copy is done.
+    pub(crate) unsafe fn copy(
+        &self,
+        what: &str,
+        (to, from): (Address, Address),
+        bytes: usize,
+        stream: StreamHandle,
+    ) -> Result<()> {
+        let copy = self.calls.copy_async;
+        // SAFETY: both addresses are valid until the copy is done (this function's contract). In
+        // the table of HIP the function is `hipMemcpyAsync`.
+        let result = unsafe {
+            match self.api {
+                Api::Cuda => copy(to, from, bytes, stream),
+                Api::Hip => {
+                    let copy = std::mem::transmute::<
+                        unsafe extern "C" fn(Address, Address, usize, StreamHandle) -> Code,
+                        HipCopyAsync,
+                    >(copy);
+                    copy(to, from, bytes, HIP_COPY_DEFAULT, stream)
+                }
+            }
+        };
+        self.check(what, result)
     }
 
     /// Turns the result of the call `what` into a sentence.
@@ -63,7 +101,8 @@ impl CudaDriver {
             }
         };
         let (name, about) = (text(self.calls.error_name), text(self.calls.error_text));
-        DeviceError(format!("the CUDA driver failed to {what}: {about} ({name})"))
+        let api = self.api.name();
+        DeviceError(format!("the {api} driver failed to {what}: {about} ({name})"))
     }
 
     /// Reads attributes of a pointer. False if the driver does not know the pointer, or does not
@@ -148,7 +187,7 @@ impl CudaDriver {
 /// A context that is current. The thread's calls do not disturb a stream capture that the program
 /// has under way.
 pub(crate) struct Entered<'a> {
-    driver: &'a CudaDriver,
+    driver: &'a Driver,
     /// The thread's own mode.
     mode: c_int,
 }

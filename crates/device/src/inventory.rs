@@ -10,30 +10,27 @@ use std::path::Path;
 use towpath_machine::library::loader_error;
 
 use crate::abi::{Code, DeviceNumber, Uuid, code, functions};
-use crate::driver::{CudaDriver, LIBRARY};
+use crate::api::Api;
+use crate::driver::Driver;
 
-/// Files that exist where NVIDIA's driver can work: of the kernel driver, of that of a Tegra chip,
-/// and the library of Windows' subsystem for Linux.
-const SIGNS: [&str; 3] = ["/dev/nvidiactl", "/dev/nvhost-gpu", "/usr/lib/wsl/lib/libcuda.so.1"];
-
-/// `CUDA_ERROR_NO_DEVICE`.
+/// `CUDA_ERROR_NO_DEVICE`, `hipErrorNoDevice`.
 const NO_DEVICE: Code = 100;
-/// `CU_DEVICE_ATTRIBUTE_COMPUTE_MODE`, and the modes in which other processes are kept out.
-const COMPUTE_MODE: c_int = 20;
+/// The compute modes in which other processes are kept out.
 const PROHIBITED: c_int = 2;
 const EXCLUSIVE_PROCESS: c_int = 3;
-/// `CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING`, which interprocess communication requires.
-const UNIFIED_ADDRESSING: c_int = 41;
-/// `CU_DEVICE_ATTRIBUTE_INTEGRATED`: the device shares the processor's memory.
-const INTEGRATED: c_int = 18;
 
-/// True if the program can pass CUDA memory as buffers: it has loaded a driver that has all the
-/// functions in use, or this machine has one.
-pub fn cuda_is_supported() -> bool {
-    match CudaDriver::of_program() {
+/// True if the program can pass memory of this API's devices as buffers: it has loaded a driver
+/// that has all the functions in use, or this machine has one.
+pub fn is_supported(api: Api) -> bool {
+    match Driver::of_program(api) {
         Some(driver) => driver.is_ok(),
-        None => SIGNS.iter().any(|sign| Path::new(sign).exists()),
+        None => api.signs().iter().any(|sign| Path::new(sign).exists()),
     }
+}
+
+/// The same of any API.
+pub fn any_is_supported() -> bool {
+    [Api::Cuda, Api::Hip].into_iter().any(is_supported)
 }
 
 /// A row: key, label, value, reason.
@@ -43,7 +40,7 @@ fn row(key: &str, label: &str, value: impl Into<String>, why: impl Into<String>)
     [key.to_owned(), label.to_owned(), value.into(), why.into()]
 }
 
-/// The rows as text. Loads the CUDA driver if it is installed, and initializes it.
+/// The rows as text. Loads the drivers that are installed, and initializes them.
 pub fn survey() -> String {
     let mut text = String::new();
     for row in rows() {
@@ -54,37 +51,43 @@ pub fn survey() -> String {
 }
 
 fn rows() -> Vec<Row> {
-    let found = Installed::load().and_then(|calls| Ok((calls.devices()?, calls)));
-    let mut rows = match &found {
-        Ok((devices, calls)) => {
-            let version = calls.version();
-            let name = LIBRARY.to_string_lossy();
-            let mut rows =
-                vec![row("driver", "CUDA driver", version, format!("{name}, which was loaded"))];
-            rows.extend(devices.iter().enumerate().map(|(number, device)| device.row(number)));
-            if devices.is_empty() {
-                let why = "the driver shows no device; look at CUDA_VISIBLE_DEVICES and nvidia-smi";
-                rows.push(row("device", "devices", "none", why));
-            }
-            rows
-        }
-        Err(why) => vec![row("driver", "CUDA driver", "none", why)],
-    };
-    let devices = found.as_ref().map_or(&[][..], |(devices, _)| devices);
-    rows.extend(paths(devices));
-    rows.push(row(
-        "hip",
-        "AMD GPUs (HIP)",
-        "not supported",
-        "copy HIP memory to host memory before a call",
-    ));
+    let (mut rows, mut devices) = (Vec::new(), Vec::new());
+    for api in [Api::Cuda, Api::Hip] {
+        let (of_driver, visible) = rows_of(api);
+        rows.extend(of_driver);
+        devices.extend(visible);
+    }
+    rows.extend(paths(&devices));
     rows
+}
+
+/// The rows of a driver, and its devices.
+fn rows_of(api: Api) -> (Vec<Row>, Vec<Visible>) {
+    let (key, label) = api.choose(("driver", "CUDA driver"), ("hip", "HIP, for AMD GPUs"));
+    let found = Installed::load(api).and_then(|calls| Ok((calls.devices()?, calls)));
+    let (devices, calls) = match found {
+        Ok(found) => found,
+        Err(why) => return (vec![row(key, label, "none", why)], Vec::new()),
+    };
+    let name = calls.name.to_string_lossy().into_owned();
+    let mut rows = vec![row(key, label, calls.version(), format!("{name}, which was loaded"))];
+    let prefix = api.choose("", "hip ");
+    rows.extend(devices.iter().enumerate().map(|(number, device)| device.row(prefix, number)));
+    if devices.is_empty() {
+        let tools = api.choose(
+            "CUDA_VISIBLE_DEVICES and nvidia-smi",
+            "ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and rocminfo",
+        );
+        let why = format!("the driver shows no device; look at {tools}");
+        rows.push(row(&format!("{key} device"), "devices", "none", why));
+    }
+    (rows, devices)
 }
 
 /// The ways that messages in device memory take, and why.
 fn paths(devices: &[Visible]) -> Vec<Row> {
     if devices.is_empty() {
-        let why = "there is no CUDA device, so every buffer is in host memory, at no cost";
+        let why = "there is no device, so every buffer is in host memory, at no cost";
         return vec![row("path", "device memory", "not used", why)];
     }
     let refusal = devices.iter().find_map(|device| device.refusal());
@@ -93,7 +96,7 @@ fn paths(devices: &[Visible]) -> Vec<Row> {
             "path within host",
             "between ranks of a host",
             "by one kernel",
-            "from the layout of the one to that of the other, in memory that is opened by CUDA \
+            "from the layout of the one to that of the other, in memory that is opened by \
              IPC; where the driver refuses IPC when it is tried, through pinned host memory",
         ),
         Some(why) => {
@@ -109,8 +112,8 @@ fn paths(devices: &[Visible]) -> Vec<Row> {
     let reduced = row(
         "path of reductions",
         "reductions",
-        "on copies in host memory",
-        "the processor combines the elements",
+        "on the device or on copies in host memory",
+        "blocking ones of 1 MiB and more within a host stay, the processor combines others",
     );
     vec![within, between, reduced]
 }
@@ -126,14 +129,15 @@ struct Visible {
 }
 
 impl Visible {
-    fn row(&self, number: usize) -> Row {
+    fn row(&self, prefix: &str, number: usize) -> Row {
         let value = format!("{}, {} MiB", self.name, self.bytes >> 20);
         let remark = match self.refusal() {
             None => "other processes can open its memory, as far as can be told without a context",
             Some(why) => why,
         };
         let why = format!("{}; {remark}", uuid_in_words(&self.uuid));
-        row(&format!("device {number}"), &format!("device {number}"), value, why)
+        let name = format!("{prefix}device {number}");
+        row(&name, &name, value, why)
     }
 
     /// Why memory cannot be shared between processes; `None` if nothing is known against it.
@@ -143,9 +147,9 @@ impl Visible {
             EXCLUSIVE_PROCESS => {
                 Some("it is in compute mode 'exclusive process', so that two ranks cannot use it")
             }
-            _ if !self.unified => Some("it has no unified addresses, which CUDA IPC needs"),
+            _ if !self.unified => Some("it has no unified addresses, which IPC needs"),
             _ if self.integrated => {
-                Some("it shares the processor's memory, for which CUDA IPC is not always there")
+                Some("it shares the processor's memory, for which IPC is not always there")
             }
             _ => None,
         }
@@ -165,34 +169,57 @@ fn uuid_in_words(Uuid(bytes): &Uuid) -> String {
 functions! {
     /// The functions of the driver that is installed on this machine.
     Installed;
-    initialize = c"cuInit" (c_uint);
-    error_text = c"cuGetErrorString" (Code, *mut *const c_char);
-    driver_version = c"cuDriverGetVersion" (*mut c_int);
-    device_count = c"cuDeviceGetCount" (*mut c_int);
-    device = c"cuDeviceGet" (*mut DeviceNumber, c_int);
-    device_name = c"cuDeviceGetName" (*mut c_char, c_int, DeviceNumber);
-    device_uuid = c"cuDeviceGetUuid" (*mut Uuid, DeviceNumber);
-    device_memory = c"cuDeviceTotalMem_v2" (*mut usize, DeviceNumber);
-    device_attribute = c"cuDeviceGetAttribute" (*mut c_int, c_int, DeviceNumber);
+    initialize = c"cuInit", c"hipInit"
+        (c_uint);
+    error_text = c"cuGetErrorString", c"hipDrvGetErrorString"
+        (Code, *mut *const c_char);
+    driver_version = c"cuDriverGetVersion", c"hipDriverGetVersion"
+        (*mut c_int);
+    device_count = c"cuDeviceGetCount", c"hipGetDeviceCount"
+        (*mut c_int);
+    device = c"cuDeviceGet", c"hipDeviceGet"
+        (*mut DeviceNumber, c_int);
+    device_name = c"cuDeviceGetName", c"hipDeviceGetName"
+        (*mut c_char, c_int, DeviceNumber);
+    device_uuid = c"cuDeviceGetUuid", c"hipDeviceGetUuid"
+        (*mut Uuid, DeviceNumber);
+    device_memory = c"cuDeviceTotalMem_v2", c"hipDeviceTotalMem"
+        (*mut usize, DeviceNumber);
+    device_attribute = c"cuDeviceGetAttribute", c"hipDeviceGetAttribute"
+        (*mut c_int, c_int, DeviceNumber);
 }
 
 impl Installed {
-    /// Loads the driver.
-    fn load() -> Result<Installed, String> {
+    /// Loads the driver of an API.
+    fn load(api: Api) -> Result<LoadedDriver, String> {
         // SAFETY: the name is a C string. The library's initializers run in the process that
         // `towpath info` starts for this.
-        let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW) };
-        if library.is_null() {
-            return Err(format!(
-                "{}; with an NVIDIA GPU, install NVIDIA's driver, or show it to this container",
-                loader_error()
-            ));
-        }
+        let open = |name: &CStr| unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
+        let opened = api.libraries().iter().map(|&name| (name, open(name)));
+        let Some((name, library)) = opened.into_iter().find(|(_, library)| !library.is_null())
+        else {
+            let what = api.choose(
+                "an NVIDIA GPU, install NVIDIA's driver",
+                "an AMD GPU, install ROCm 6 or newer",
+            );
+            let reason = loader_error();
+            return Err(format!("{reason}; with {what}, or show it to this container"));
+        };
         // SAFETY: `library` is loaded, and the reference to it is never given back.
-        unsafe { Installed::of(library) }
-            .map_err(|why| format!("{}: {why}; install a newer driver", LIBRARY.to_string_lossy()))
+        let calls = unsafe { Installed::of(library, api) };
+        let old = |why| format!("{}: {why}; install a newer driver", name.to_string_lossy());
+        Ok(LoadedDriver { api, name, calls: calls.map_err(old)? })
     }
+}
 
+/// A driver that has been loaded to be asked.
+struct LoadedDriver {
+    api: Api,
+    name: &'static CStr,
+    calls: Installed,
+}
+
+impl LoadedDriver {
     fn check(&self, what: &str, result: Code) -> Result<(), String> {
         if result == code::SUCCESS {
             return Ok(());
@@ -200,21 +227,29 @@ impl Installed {
         let mut text: *const c_char = std::ptr::null();
         // SAFETY: the driver writes one pointer, to a static C string, or fails.
         let reason = unsafe {
-            match (self.error_text)(result, &raw mut text) == code::SUCCESS && !text.is_null() {
+            match (self.calls.error_text)(result, &raw mut text) == code::SUCCESS && !text.is_null()
+            {
                 true => CStr::from_ptr(text).to_string_lossy().into_owned(),
                 false => format!("error {result}"),
             }
         };
-        Err(format!("the CUDA driver is installed, but failed to {what}: {reason}"))
+        let api = self.api.name();
+        Err(format!("the {api} driver is installed, but failed to {what}: {reason}"))
     }
 
-    /// The newest CUDA version that the driver supports.
+    /// The newest version of the API that the driver supports.
     fn version(&self) -> String {
         let mut version = 0;
         // SAFETY: `version` is a local variable.
-        let result = unsafe { (self.driver_version)(&raw mut version) };
+        let result = unsafe { (self.calls.driver_version)(&raw mut version) };
         match result {
-            code::SUCCESS => format!("for CUDA {}.{}", version / 1000, version % 1000 / 10),
+            code::SUCCESS => {
+                let (major, minor) = self.api.choose(
+                    (version / 1000, version % 1000 / 10),
+                    (version / 10_000_000, version / 100_000 % 100),
+                );
+                format!("for {} {major}.{minor}", self.api.name())
+            }
             _ => "of an unknown version".to_owned(),
         }
     }
@@ -224,12 +259,12 @@ impl Installed {
         let mut count = 0;
         // SAFETY: `count` is a local variable.
         unsafe {
-            let started = (self.initialize)(0);
+            let started = (self.calls.initialize)(0);
             if started == NO_DEVICE {
                 return Ok(Vec::new());
             }
             self.check("start", started)?;
-            self.check("count the devices", (self.device_count)(&raw mut count))?;
+            self.check("count the devices", (self.calls.device_count)(&raw mut count))?;
         }
         (0..count).map(|number| self.visible(number)).collect()
     }
@@ -240,27 +275,29 @@ impl Installed {
         // SAFETY: every pointer is to a local variable of the type that the function writes, and
         // the length of the name is passed.
         unsafe {
-            self.check("name a device", (self.device)(&raw mut device, number))?;
+            self.check("name a device", (self.calls.device)(&raw mut device, number))?;
             let named =
-                (self.device_name)(name.as_mut_ptr().cast(), name.len() as c_int - 1, device);
+                (self.calls.device_name)(name.as_mut_ptr().cast(), name.len() as c_int - 1, device);
             self.check("name a device", named)?;
-            self.check("name a device", (self.device_uuid)(&raw mut uuid, device))?;
-            self.check("tell its memory", (self.device_memory)(&raw mut bytes, device))?;
+            self.check("name a device", (self.calls.device_uuid)(&raw mut uuid, device))?;
+            self.check("tell its memory", (self.calls.device_memory)(&raw mut bytes, device))?;
         }
         let attribute = |attribute| {
             let mut value = 0;
             // SAFETY: `value` is a local variable.
-            let result = unsafe { (self.device_attribute)(&raw mut value, attribute, device) };
+            let result =
+                unsafe { (self.calls.device_attribute)(&raw mut value, attribute, device) };
             self.check("tell an attribute of a device", result).map(|()| value)
         };
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+        let of = self.api.attributes();
         Ok(Visible {
             name: name.to_string_lossy().into_owned(),
             uuid,
             bytes,
-            compute_mode: attribute(COMPUTE_MODE)?,
-            unified: attribute(UNIFIED_ADDRESSING)? != 0,
-            integrated: attribute(INTEGRATED)? != 0,
+            compute_mode: attribute(of.compute_mode)?,
+            unified: attribute(of.unified_addressing)? != 0,
+            integrated: attribute(of.integrated)? != 0,
         })
     }
 }
@@ -277,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_device_is_named_as_by_nvidia_smi() {
-        let [_, _, value, why] = device(0).row(3);
+        let [_, _, value, why] = device(0).row("", 3);
         assert_eq!(value, "Test, 5120 MiB");
         assert!(why.starts_with("GPU-00010203-0405-0607-0809-0a0b0c0d0e0f; other"), "{why}");
     }

@@ -14,8 +14,8 @@ use towpath_base::transfer::{EXPORT_WORDS, Export};
 use towpath_datatype::device::MAX_LOOPS;
 
 use crate::abi::{Address, ContextHandle, IPC_LAZY_ENABLE_PEER_ACCESS, IpcHandle, code};
-use crate::context::CudaContext;
-use crate::driver::CudaDriver;
+use crate::context::DeviceContext;
+use crate::driver::Driver;
 use crate::kernel::DevicePlacement;
 use crate::pointer::{self, DeviceAllocation};
 use crate::tables::PlacedElements;
@@ -52,7 +52,7 @@ struct RemoteAllocation {
 
 impl RemoteAllocation {
     /// An allocation of this process; `None` if it cannot be opened elsewhere.
-    fn of(driver: &CudaDriver, found: &DeviceAllocation) -> Option<RemoteAllocation> {
+    fn of(driver: &Driver, found: &DeviceAllocation) -> Option<RemoteAllocation> {
         let mut handle = IpcHandle([0; 8]);
         // SAFETY: the driver writes one handle, and checks the address.
         let exported = unsafe { (driver.calls.export_memory)(&raw mut handle, found.start) };
@@ -76,7 +76,7 @@ impl RemoteAllocation {
 /// An allocation of another process that is mapped here until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    context: Arc<CudaContext>,
+    context: Arc<DeviceContext>,
     process: u64,
     allocation: RemoteAllocation,
     /// Address in this process.
@@ -106,7 +106,7 @@ struct Exported {
 
 impl Exported {
     /// Adds an allocation, and returns the era.
-    fn add(&mut self, driver: &CudaDriver, allocation: (Address, u64)) -> u64 {
+    fn add(&mut self, driver: &Driver, allocation: (Address, u64)) -> u64 {
         match self.allocations.iter().position(|known| known.0 == allocation.0) {
             Some(known) => {
                 // Otherwise the one that was there has been freed.
@@ -125,7 +125,7 @@ impl Exported {
     }
 
     /// Asks the driver whether the next allocation, other than the one given, still exists.
-    fn ask(&mut self, driver: &CudaDriver, current: (Address, u64)) {
+    fn ask(&mut self, driver: &Driver, current: (Address, u64)) {
         self.next = (self.next + 1) % self.allocations.len();
         if self.allocations[self.next] == current {
             self.next = (self.next + 1) % self.allocations.len();
@@ -187,7 +187,7 @@ impl Processes {
     /// Describes elements for other processes. The context must be current.
     pub(crate) fn export(
         &self,
-        context: &CudaContext,
+        context: &DeviceContext,
         allocation: &DeviceAllocation,
         placed: &PlacedElements,
     ) -> Option<Export> {
@@ -224,7 +224,7 @@ impl Processes {
     /// Two processes that use a device in turns make it switch between their contexts, which takes
     /// 136 us on an H200. So one of each pair makes all copies of both: the one with the lower
     /// process number, which is the lower rank where ranks are started in order.
-    pub(crate) fn prefers(&self, context: &CudaContext, theirs: &Export) -> bool {
+    pub(crate) fn prefers(&self, context: &DeviceContext, theirs: &Export) -> bool {
         let words = &theirs.0;
         words[PROCESS] != self.own
             && words[DEVICE..DEVICE + 2] == device_words(context)
@@ -235,7 +235,7 @@ impl Processes {
     /// this process. The context must be current.
     pub(crate) fn open(
         &self,
-        context: &Arc<CudaContext>,
+        context: &Arc<DeviceContext>,
         export: &Export,
     ) -> Option<(PlacedElements, Vec<Arc<Opened>>)> {
         let words = &export.0;
@@ -283,7 +283,7 @@ impl Processes {
     /// The mapping of an allocation in this process.
     fn mapping(
         &self,
-        context: &Arc<CudaContext>,
+        context: &Arc<DeviceContext>,
         process: u64,
         allocation: RemoteAllocation,
     ) -> Option<Arc<Opened>> {
@@ -313,7 +313,7 @@ impl Processes {
 
     fn open_allocation(
         &self,
-        context: &CudaContext,
+        context: &DeviceContext,
         process: u64,
         allocation: RemoteAllocation,
     ) -> Option<Address> {
@@ -338,7 +338,7 @@ fn moved(address: Address, opened: &Opened) -> Address {
     address.wrapping_sub(opened.allocation.start).wrapping_add(opened.mapped)
 }
 
-fn device_words(context: &CudaContext) -> [u64; 2] {
+fn device_words(context: &DeviceContext) -> [u64; 2] {
     let half =
         |first: usize| u64::from_ne_bytes(std::array::from_fn(|byte| context.uuid.0[first + byte]));
     [half(0), half(8)]

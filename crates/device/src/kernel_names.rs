@@ -13,7 +13,22 @@ pub(crate) enum Kernel {
     Reduce(Operation, Basic),
 }
 
+/// A file of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum KernelFile {
+    Move,
+    Reduce,
+}
+
 impl Kernel {
+    /// The file that it is in.
+    pub(crate) fn file(self) -> KernelFile {
+        match self {
+            Kernel::Move { .. } => KernelFile::Move,
+            Kernel::Reduce(..) => KernelFile::Reduce,
+        }
+    }
+
     /// Its name in the source; `None` if there is none.
     pub(crate) fn name(self) -> Option<String> {
         match self {

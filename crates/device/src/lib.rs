@@ -1,11 +1,12 @@
-//! Device memory: NVIDIA GPUs through the CUDA driver that the program has loaded.
+//! Device memory: NVIDIA and AMD GPUs through the CUDA driver or the HIP runtime that the program
+//! has loaded.
 //!
 //! The library neither links nor loads the driver. It looks for it when a buffer is used after new
-//! libraries have been loaded ([`Cuda::may_be_present`]), and without it costs a few instructions.
+//! libraries have been loaded ([`Gpus::may_be_present`]), and without it costs a few instructions.
 //! It creates no context: it uses that of the memory, or the active primary context of its device
 //! for memory that belongs to none.
 //!
-//! [`Cuda`] makes the packers of `towpath_datatype::device`. Between processes of a host that can
+//! [`Gpus`] makes the packers of `towpath_datatype::device`. Between processes of a host that can
 //! open each other's memory, the device copies from layout to layout by one kernel (`transfer`,
 //! `ipc`); otherwise it packs into pinned host memory (`packer`, `unpacker`).
 //!
@@ -13,9 +14,13 @@
 //! wait for the program's. Received data is visible to every stream once the receive is complete.
 
 mod abi;
+mod api;
 mod completion;
 mod context;
 mod driver;
+mod failure;
+mod free_blocks;
+mod hiprtc;
 mod host;
 mod inventory;
 mod ipc;
@@ -29,6 +34,7 @@ mod presence;
 mod ptx;
 mod reduction;
 mod runs;
+mod scratch;
 mod tables;
 mod transfer;
 mod unpacker;
@@ -36,55 +42,61 @@ mod unpacker;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use towpath_base::transfer::{Drain, Fill};
-use towpath_datatype::device::{Device, DeviceLayout, DeviceWork};
+use towpath_datatype::device::{Device, DeviceLayout, DeviceMemory, DeviceWork};
 use towpath_datatype::reduce::Operation;
 use towpath_datatype::{Basic, Datatype};
 
 use abi::{Address, ContextHandle};
-use context::CudaContext;
-use driver::{CudaDriver, DeviceError, Result};
+use context::DeviceContext;
+use driver::{DeviceError, Driver, Result};
+use failure::{Failed, Reporter};
 use host::BrkHeap;
 use kernel_names::Kernel;
 use pointer::DeviceAllocation;
 use presence::Libraries;
 use reduction::{Reduction, StartedReduction};
+use scratch::ScratchMemory;
 use tables::Tables;
 use transfer::{SharedState, Side, SideMemory};
 
-pub use inventory::{cuda_is_supported, survey};
+pub use api::Api;
+pub use failure::DeviceFailures;
+pub use inventory::{any_is_supported, is_supported, survey};
 
 /// What there is once the program has loaded the driver.
 #[derive(Debug)]
 struct Present {
-    driver: CudaDriver,
+    driver: Driver,
     heap: BrkHeap,
 }
 
-/// The CUDA devices of this process.
+/// The devices that a driver shows to this process.
 #[derive(Debug)]
-pub struct Cuda {
+pub struct Gpus {
+    api: Api,
     libraries: Libraries,
     present: OnceLock<Present>,
-    contexts: Mutex<Vec<Arc<CudaContext>>>,
+    contexts: Mutex<Vec<Arc<DeviceContext>>>,
     tables: OnceLock<Tables>,
     shared: OnceLock<Arc<SharedState>>,
     /// Set once the user has been told that the driver cannot be used.
     complained: OnceLock<()>,
-    fail: fn(&str) -> !,
+    reporter: Reporter,
 }
 
-impl Cuda {
-    /// No driver has been looked for yet. `fail` ends the job with a sentence, when a device or its
-    /// driver fails.
-    pub const fn new(fail: fn(&str) -> !) -> Cuda {
-        Cuda {
+impl Gpus {
+    /// No driver has been looked for yet. `report` is told by a sentence when a device or its
+    /// driver fails. What it was to move or compute has undefined content then.
+    pub const fn new(api: Api, report: fn(&str)) -> Gpus {
+        Gpus {
+            api,
             libraries: Libraries::new(),
             present: OnceLock::new(),
             contexts: Mutex::new(Vec::new()),
             tables: OnceLock::new(),
             shared: OnceLock::new(),
             complained: OnceLock::new(),
-            fail,
+            reporter: Reporter(report),
         }
     }
 
@@ -94,6 +106,11 @@ impl Cuda {
         self.libraries.have_grown()
     }
 
+    /// True if the program has loaded the driver, and it has been looked for.
+    pub fn is_present(&self) -> bool {
+        self.present.get().is_some()
+    }
+
     /// True if `address` is in the memory of a device that the processor cannot access. Pinned and
     /// managed memory is host memory.
     #[cold]
@@ -101,8 +118,9 @@ impl Cuda {
         let Some(Present { driver, heap }) = self.present.get().or_else(|| self.look()) else {
             return false;
         };
+        // If the driver does not tell, the processor had better not access the memory.
         !host::is_host(heap, address as usize)
-            && self.or_fail(pointer::is_on_device(driver, address as Address))
+            && self.reporter.ok(pointer::is_on_device(driver, address as Address)).unwrap_or(true)
     }
 
     /// True if elements of `datatype` at `buffer` are in device memory, some of them at least. The
@@ -135,7 +153,7 @@ impl Cuda {
     /// Looks for the driver.
     fn look(&self) -> Option<&Present> {
         let end = self.libraries.end();
-        let driver = match CudaDriver::of_program() {
+        let driver = match Driver::of_program(self.api) {
             Some(Ok(driver)) => driver,
             without => {
                 self.libraries.remember(end);
@@ -153,19 +171,22 @@ impl Cuda {
     /// Tells once that the driver cannot be used.
     fn complain(&self, why: &str) {
         if self.complained.set(()).is_ok() {
+            let api = self.api.name();
             eprintln!(
-                "towpath: the CUDA driver is too old, {why}; device memory is taken for host memory"
+                "towpath: the {api} driver is too old, {why}; device memory is taken for host \
+                 memory"
             );
         }
     }
 
     /// The elements as one side of a message.
     fn side(&self, datatype: &Datatype, pointer: *const u8, count: i64) -> Result<Side> {
-        let absent = || DeviceError("there is no CUDA driver in this process".to_owned());
+        let api = self.api.name();
+        let absent = || DeviceError(format!("there is no {api} driver in this process"));
         let driver = &self.present.get().ok_or_else(absent)?.driver;
         let unknown = || {
             DeviceError(format!(
-                "the CUDA driver does not know address {pointer:p}, which was device memory when \
+                "the {api} driver does not know address {pointer:p}, which was device memory when \
                  the call began; do not free a buffer before its operation is complete"
             ))
         };
@@ -191,10 +212,10 @@ impl Cuda {
     /// The context of an allocation, which is used at an address.
     fn context_of(
         &self,
-        driver: &CudaDriver,
+        driver: &Driver,
         allocation: &DeviceAllocation,
         address: Address,
-    ) -> Result<Arc<CudaContext>> {
+    ) -> Result<Arc<DeviceContext>> {
         let context = self.context(driver, allocation.context)?;
         if self.shared().is_new(allocation.buffer) {
             driver.synchronize_copies(address);
@@ -205,10 +226,10 @@ impl Cuda {
     /// The context of `bytes` bytes of device memory; `None` if they are not in one allocation.
     fn context_of_vector(
         &self,
-        driver: &CudaDriver,
+        driver: &Driver,
         address: Address,
         bytes: u64,
-    ) -> Result<Option<Arc<CudaContext>>> {
+    ) -> Result<Option<Arc<DeviceContext>>> {
         if !self.holds(address as *const u8) {
             return Ok(None);
         }
@@ -228,41 +249,61 @@ impl Cuda {
         basic: Basic,
         reduction: Reduction,
     ) -> Result<Option<StartedReduction>> {
-        let Some(Present { driver, .. }) = self.present.get().or_else(|| self.look()) else {
-            return Ok(None);
-        };
         let Reduction { input, inout, count, .. } = reduction;
-        let bytes = count.saturating_mul(basic.extent() as u64);
-        let is_aligned = (input | inout).is_multiple_of(basic.alignment() as u64);
-        let contexts = [input, inout].map(|vector| self.context_of_vector(driver, vector, bytes));
-        match contexts {
-            [Ok(Some(from)), Ok(Some(to))] if is_aligned && Arc::ptr_eq(&from, &to) => {
-                // SAFETY: both vectors are memory of the context and aligned; they are valid until
-                // the result is dropped, and do not overlap (this function's contract).
-                unsafe { StartedReduction::start(&to, kernel, reduction, self.fail) }
-            }
-            [Err(error), _] | [_, Err(error)] => Err(error),
-            _ => Ok(None),
+        match self.reducing_context(kernel, basic, &[input, inout], count)? {
+            // SAFETY: both vectors are memory of the context and aligned; they are valid until the
+            // result is dropped, and do not overlap (this function's contract).
+            Some(context) => unsafe {
+                StartedReduction::start(&context, kernel, reduction, self.reporter)
+            },
+            None => Ok(None),
         }
     }
 
-    fn context(&self, driver: &CudaDriver, handle: ContextHandle) -> Result<Arc<CudaContext>> {
+    /// The context whose device reduces vectors of `count` elements at these addresses; `None` if
+    /// there is none.
+    fn reducing_context(
+        &self,
+        kernel: Kernel,
+        basic: Basic,
+        vectors: &[Address],
+        count: u64,
+    ) -> Result<Option<Arc<DeviceContext>>> {
+        let Some(Present { driver, .. }) = self.present.get().or_else(|| self.look()) else {
+            return Ok(None);
+        };
+        let bytes = count.saturating_mul(basic.extent() as u64);
+        let mut common: Option<Arc<DeviceContext>> = None;
+        for &vector in vectors {
+            let context = self.context_of_vector(driver, vector, bytes)?;
+            let Some(context) = context else { return Ok(None) };
+            let is_aligned = vector.is_multiple_of(basic.alignment() as u64);
+            let is_other = common.as_ref().is_some_and(|known| !Arc::ptr_eq(known, &context));
+            if is_other || !is_aligned {
+                return Ok(None);
+            }
+            common = Some(context);
+        }
+        let Some(context) = common else { return Ok(None) };
+        let entered = context.enter()?;
+        let is_known = context.kernel(kernel)?.is_some();
+        drop(entered);
+        Ok(is_known.then_some(context))
+    }
+
+    fn context(&self, driver: &Driver, handle: ContextHandle) -> Result<Arc<DeviceContext>> {
         let mut contexts = self.contexts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(known) = contexts.iter().find(|context| context.handle == handle) {
             return Ok(known.clone());
         }
-        let context = Arc::new(CudaContext::new(*driver, handle)?);
+        let context = Arc::new(DeviceContext::new(*driver, handle)?);
         contexts.push(context.clone());
         Ok(context)
     }
 
     fn shared(&self) -> Arc<SharedState> {
-        let make = || Arc::new(SharedState::new(self.fail));
+        let make = || Arc::new(SharedState::new(self.reporter));
         self.shared.get_or_init(make).clone()
-    }
-
-    fn or_fail<T>(&self, result: Result<T>) -> T {
-        result.unwrap_or_else(|DeviceError(text)| (self.fail)(&text))
     }
 }
 
@@ -281,15 +322,21 @@ fn reach(datatype: &Datatype, pointer: Address, count: i64) -> (Address, Address
     (pointer.wrapping_add_signed(low), pointer.wrapping_add_signed(high))
 }
 
-impl Device for Cuda {
+impl Device for Gpus {
     unsafe fn packer(&self, datatype: &Datatype, pointer: *const u8, count: i64) -> Box<dyn Fill> {
-        let side = self.or_fail(self.side(datatype, pointer, count));
-        Box::new(packer::Packer::new(side, datatype.bytes(count.max(0)) as usize))
+        let length = datatype.bytes(count.max(0)) as usize;
+        match self.reporter.ok(self.side(datatype, pointer, count)) {
+            Some(side) => Box::new(packer::Packer::new(side, length)),
+            None => Box::new(Failed::new(length)),
+        }
     }
 
     unsafe fn unpacker(&self, datatype: &Datatype, pointer: *mut u8, count: i64) -> Box<dyn Drain> {
-        let side = self.or_fail(self.side(datatype, pointer, count));
-        Box::new(unpacker::Unpacker::new(side, datatype.bytes(count.max(0)) as usize))
+        let length = datatype.bytes(count.max(0)) as usize;
+        match self.reporter.ok(self.side(datatype, pointer, count)) {
+            Some(side) => Box::new(unpacker::Unpacker::new(side, length)),
+            None => Box::new(Failed::new(length)),
+        }
     }
 
     unsafe fn reduce(
@@ -303,6 +350,27 @@ impl Device for Cuda {
         // SAFETY: this function's contract.
         let started =
             unsafe { self.start_reduction(Kernel::Reduce(operation, basic), basic, reduction) };
-        self.or_fail(started).map(|work| Box::new(work) as Box<dyn DeviceWork>)
+        self.reporter.ok(started)?.map(|work| Box::new(work) as Box<dyn DeviceWork>)
+    }
+
+    fn reducing(
+        &self,
+        operation: Operation,
+        basic: Basic,
+        vectors: &[*const u8],
+        count: i64,
+    ) -> Option<u64> {
+        let vectors: Vec<Address> = vectors.iter().map(|&vector| vector as Address).collect();
+        let kernel = Kernel::Reduce(operation, basic);
+        let context = self.reducing_context(kernel, basic, &vectors, count.max(0) as u64);
+        self.reporter.ok(context)?.map(|context| context.uuid.number())
+    }
+
+    fn allocate(&self, like: usize, bytes: usize) -> Option<Box<dyn DeviceMemory>> {
+        let driver = &self.present.get()?.driver;
+        let context = self.context_of_vector(driver, like as Address, 1);
+        let context = self.reporter.ok(context)??;
+        let memory = self.reporter.ok(ScratchMemory::take(&context, bytes))??;
+        Some(Box::new(memory))
     }
 }

@@ -6,14 +6,21 @@ use std::sync::OnceLock;
 
 use towpath_base::config;
 
+use crate::api::Api;
+
 /// The kinds that every program has without a request.
 const DEFAULT: &str = "system,mpi";
-/// The further kinds where the program can pass CUDA memory.
-const CUDA: &str = "cuda:device,cuda:host,cuda:managed";
+/// The restrictors of memory of devices.
+const OF_DEVICES: &[&str] = &["device", "host", "managed"];
 
-/// Each kind with its restrictors, which may follow it in a request.
-const KINDS: [(&str, &[&str]); 3] =
-    [("system", &[]), ("mpi", &["alloc_mem"]), ("cuda", &["device", "host", "managed"])];
+/// Each kind with its restrictors, which may follow it in a request, and the API that a program
+/// must be able to use for it.
+const KINDS: [(&str, &[&str], Option<Api>); 4] = [
+    ("system", &[], None),
+    ("mpi", &["alloc_mem"], None),
+    ("cuda", OF_DEVICES, Some(Api::Cuda)),
+    ("rocm", OF_DEVICES, Some(Api::Hip)),
+];
 
 /// The kinds that were requested, by `mpiexec -memory-alloc-kinds` or a setting.
 pub fn requested() -> String {
@@ -23,7 +30,12 @@ pub fn requested() -> String {
 /// The kinds that are supported. Determined once, since the answer must not change while MPI runs.
 pub fn supported() -> &'static str {
     static SUPPORTED: OnceLock<String> = OnceLock::new();
-    SUPPORTED.get_or_init(|| supported_of(&requested(), crate::cuda_is_supported()))
+    SUPPORTED.get_or_init(|| supported_of(&requested(), &usable()))
+}
+
+/// The APIs whose memory the program can pass.
+fn usable() -> Vec<Api> {
+    [Api::Cuda, Api::Hip].into_iter().filter(|&api| crate::is_supported(api)).collect()
 }
 
 /// True if each kind in a list is supported.
@@ -33,8 +45,11 @@ pub fn are_supported(list: &str) -> bool {
 
 /// True if all kinds of a list are among the supported ones, or are those in other words.
 fn are_among(list: &str, supported: &str) -> bool {
-    let cuda = kinds_of(supported).any(|kind| kind.starts_with("cuda:"));
-    kinds_of(list).all(|kind| is_supported(kind, cuda))
+    let is_there =
+        |name: &str| kinds_of(supported).any(|kind| kind.split(':').next() == Some(name));
+    let usable = KINDS.iter().filter(|kind| is_there(kind.0)).filter_map(|kind| kind.2);
+    let usable: Vec<Api> = usable.collect();
+    kinds_of(list).all(|kind| is_supported(kind, &usable))
 }
 
 fn kinds_of(list: &str) -> impl Iterator<Item = &str> {
@@ -42,27 +57,29 @@ fn kinds_of(list: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The kinds that need no request, and those of the request that are supported and written in
-/// another way. `cuda`: whether the program can pass CUDA memory.
-fn supported_of(requested: &str, cuda: bool) -> String {
-    let mut all: Vec<&str> = kinds_of(DEFAULT).collect();
-    if cuda {
-        all.extend(kinds_of(CUDA));
+/// another way. `usable` are the APIs whose memory the program can pass.
+fn supported_of(requested: &str, usable: &[Api]) -> String {
+    let mut all: Vec<String> = kinds_of(DEFAULT).map(str::to_owned).collect();
+    for (name, restrictors, api) in KINDS {
+        if api.is_some_and(|api| usable.contains(&api)) {
+            all.extend(restrictors.iter().map(|restrictor| format!("{name}:{restrictor}")));
+        }
     }
-    for kind in kinds_of(requested).filter(|kind| is_supported(kind, cuda)) {
-        if !all.contains(&kind) {
-            all.push(kind);
+    for kind in kinds_of(requested).filter(|kind| is_supported(kind, usable)) {
+        if !all.iter().any(|known| known == kind) {
+            all.push(kind.to_owned());
         }
     }
     all.join(",")
 }
 
-fn is_supported(kind: &str, cuda: bool) -> bool {
+fn is_supported(kind: &str, usable: &[Api]) -> bool {
     let mut words = kind.split(':');
     let name = words.next().unwrap_or_default();
-    let Some((_, restrictors)) = KINDS.iter().find(|(known, _)| *known == name) else {
+    let Some((_, restrictors, api)) = KINDS.iter().find(|(known, ..)| *known == name) else {
         return false;
     };
-    (cuda || name != "cuda") && words.all(|word| restrictors.contains(&word))
+    api.is_none_or(|api| usable.contains(&api)) && words.all(|word| restrictors.contains(&word))
 }
 
 #[cfg(test)]
@@ -71,15 +88,18 @@ mod tests {
 
     #[test]
     fn what_needs_no_request_is_always_there() {
-        assert_eq!(supported_of("", false), "system,mpi");
-        assert_eq!(supported_of("mpi", true), "system,mpi,cuda:device,cuda:host,cuda:managed");
+        assert_eq!(supported_of("", &[]), "system,mpi");
+        let cuda = "system,mpi,cuda:device,cuda:host,cuda:managed";
+        assert_eq!(supported_of("mpi", &[Api::Cuda]), cuda);
+        let rocm = "system,mpi,rocm:device,rocm:host,rocm:managed";
+        assert_eq!(supported_of("cuda", &[Api::Hip]), rocm);
     }
 
     #[test]
     fn a_request_is_answered_in_its_own_words() {
         let request = "cuda, mpi:alloc_mem,cuda:device,rocm,cuda:texture,mpi:win_allocate";
-        let answer = supported_of(request, true);
+        let answer = supported_of(request, &[Api::Cuda]);
         assert_eq!(answer, "system,mpi,cuda:device,cuda:host,cuda:managed,cuda,mpi:alloc_mem");
-        assert_eq!(supported_of("cuda,cuda:host,system:fast", false), "system,mpi");
+        assert_eq!(supported_of("cuda,cuda:host,system:fast", &[]), "system,mpi");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::abi::{Address, StreamHandle};
 use crate::completion::TransferCompletion;
-use crate::context::CudaContext;
+use crate::context::DeviceContext;
 use crate::driver::Result;
 use crate::kernel;
 use crate::runs;
@@ -34,7 +34,7 @@ const LONG: usize = 64 << 10;
 /// Both placements must hold these bytes, in memory that the device can access, until the
 /// transfer has completed.
 pub(crate) unsafe fn start(
-    context: &CudaContext,
+    context: &DeviceContext,
     stream: StreamHandle,
     sides: (&PlacedElements, &PlacedElements),
     (position, length): (usize, usize),
@@ -53,9 +53,8 @@ pub(crate) unsafe fn start(
         };
         if length >= least && contiguous {
             let at = position as Address;
-            let calls = &context.driver.calls;
-            let copied = (calls.copy_async)(to.base + at, from.base + at, length, stream);
-            context.driver.check("copy device memory", copied)?;
+            let sides = (to.base + at, from.base + at);
+            context.driver.copy("copy device memory", sides, length, stream)?;
             return completion.end_copy(&context.driver, stream);
         }
         let (choice, mut arguments) = kernel::arguments(from, to, position, length);

@@ -9,6 +9,7 @@ use towpath_base::transfer::{Export, Fill, MemorySpace, Step};
 use crate::abi::Address;
 use crate::context::{PinnedSlot, SLOT_BYTES};
 use crate::driver::Result;
+use crate::failure::Failed;
 use crate::moves::{self, CopyEngine};
 use crate::tables::PlacedElements;
 use crate::transfer::{Direction, Side};
@@ -32,11 +33,12 @@ pub(crate) struct Packer {
     /// Packed position of the next piece to start.
     position: usize,
     pieces: VecDeque<PackedPiece>,
+    failed: Option<Failed>,
 }
 
 impl Packer {
     pub(crate) fn new(side: Side, total: usize) -> Packer {
-        Packer { side, total, position: 0, pieces: VecDeque::new() }
+        Packer { side, total, position: 0, pieces: VecDeque::new(), failed: None }
     }
 
     /// The elements and their size, if nothing has been packed yet.
@@ -47,6 +49,12 @@ impl Packer {
     /// Ends the packer: everything has been copied otherwise.
     pub(crate) fn end(&mut self) {
         self.position = self.total;
+    }
+
+    /// Bytes that have not been passed on.
+    fn left(&self) -> usize {
+        let packed = self.pieces.iter().map(|piece| piece.length - piece.taken).sum::<usize>();
+        self.total - self.position + packed
     }
 
     /// Starts pieces until enough are under way.
@@ -113,10 +121,18 @@ impl Packer {
 // waits for the device.
 unsafe impl Fill for Packer {
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
-        // SAFETY: `into` has room for `capacity` bytes, and the elements are readable (this
-        // function's contract).
-        let step = unsafe { self.step(into, capacity) };
-        self.side.or_fail(step)
+        if self.failed.is_none() {
+            // SAFETY: `into` has room for `capacity` bytes, and the elements are readable (this
+            // function's contract).
+            let step = unsafe { self.step(into, capacity) };
+            if let Some(step) = self.side.shared.reporter.ok(step) {
+                return step;
+            }
+        }
+        let left = self.left();
+        let failed = self.failed.get_or_insert_with(|| Failed::new(left));
+        // SAFETY: `into` has room for `capacity` bytes (this function's contract).
+        unsafe { failed.fill(into, capacity) }
     }
 
     fn space(&self) -> MemorySpace {

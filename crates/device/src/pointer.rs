@@ -7,7 +7,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
 use crate::abi::{Address, ContextHandle, DeviceNumber, MEMORY_TYPE_DEVICE, attribute};
-use crate::driver::{CudaDriver, Result};
+use crate::api::Api;
+use crate::driver::{Driver, Result};
 
 /// An allocation of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ impl DeviceAllocation {
 ///
 /// # Errors
 /// If the driver fails.
-pub(crate) fn is_on_device(driver: &CudaDriver, address: Address) -> Result<bool> {
+pub(crate) fn is_on_device(driver: &Driver, address: Address) -> Result<bool> {
     let (mut kind, mut managed): (c_uint, c_uint) = (0, 0);
     // SAFETY: the type of memory is a `c_uint`, and whether it is managed has at most as many
     // bytes.
@@ -52,22 +53,25 @@ pub(crate) fn is_on_device(driver: &CudaDriver, address: Address) -> Result<bool
 ///
 /// # Errors
 /// If the driver fails.
-pub(crate) fn allocation(
-    driver: &CudaDriver,
-    address: Address,
-) -> Result<Option<DeviceAllocation>> {
+pub(crate) fn allocation(driver: &Driver, address: Address) -> Result<Option<DeviceAllocation>> {
     let mut context = ContextHandle(ptr::null_mut());
     let (mut start, mut size, mut buffer): (Address, usize, u64) = (0, 0, 0);
     let mut device: DeviceNumber = -1;
+    // HIP does not tell the context; another number takes its place.
+    let mut unused = 0u64;
+    let (first, of_context) = match driver.api {
+        Api::Cuda => (attribute::CONTEXT, (&raw mut context).cast()),
+        Api::Hip => (attribute::BUFFER_ID, (&raw mut unused).cast()),
+    };
     let values: [*mut c_void; 5] = [
-        (&raw mut context).cast(),
+        of_context,
         (&raw mut start).cast(),
         (&raw mut size).cast(),
         (&raw mut buffer).cast(),
         (&raw mut device).cast(),
     ];
     let attributes: [c_int; 5] = [
-        attribute::CONTEXT,
+        first,
         attribute::RANGE_START,
         attribute::RANGE_SIZE,
         attribute::BUFFER_ID,
@@ -87,7 +91,7 @@ pub(crate) fn allocation(
 }
 
 /// The buffer number of the allocation at an address; `None` if the driver knows no memory there.
-pub(crate) fn buffer(driver: &CudaDriver, address: Address) -> Option<u64> {
+pub(crate) fn buffer(driver: &Driver, address: Address) -> Option<u64> {
     let mut buffer = 0u64;
     let values = [(&raw mut buffer).cast::<c_void>()];
     // SAFETY: a buffer number is an `unsigned long long`.

@@ -6,8 +6,9 @@ use towpath_datatype::device::DeviceWork;
 
 use crate::abi::Address;
 use crate::completion::TransferCompletion;
-use crate::context::CudaContext;
-use crate::driver::{DeviceError, Result};
+use crate::context::DeviceContext;
+use crate::driver::Result;
+use crate::failure::Reporter;
 use crate::kernel::KernelEnd;
 use crate::kernel_names::Kernel;
 
@@ -35,10 +36,10 @@ impl Reduction {
 /// A reduction that a device computes.
 #[derive(Debug)]
 pub(crate) struct StartedReduction {
-    context: Arc<CudaContext>,
+    context: Arc<DeviceContext>,
     /// `None` once its end has been seen.
     completion: Option<TransferCompletion>,
-    fail: fn(&str) -> !,
+    reporter: Reporter,
 }
 
 impl StartedReduction {
@@ -48,10 +49,10 @@ impl StartedReduction {
     /// Both vectors must be memory of the context, valid until the result is dropped, and aligned
     /// to their elements; they must not overlap.
     pub(crate) unsafe fn start(
-        context: &Arc<CudaContext>,
+        context: &Arc<DeviceContext>,
         kernel: Kernel,
         mut reduction: Reduction,
-        fail: fn(&str) -> !,
+        reporter: Reporter,
     ) -> Result<Option<StartedReduction>> {
         let _entered = context.enter()?;
         let Some(function) = context.kernel(kernel)? else { return Ok(None) };
@@ -61,17 +62,16 @@ impl StartedReduction {
         // SAFETY: the kernel takes a `Reduction`, whose vectors are valid until its end (this
         // function's contract).
         unsafe { context.launch(stream, function, (threads, false), &mut reduction)? };
-        Ok(Some(StartedReduction { context: context.clone(), completion: Some(completion), fail }))
+        let completion = Some(completion);
+        Ok(Some(StartedReduction { context: context.clone(), completion, reporter }))
     }
 }
 
 impl DeviceWork for StartedReduction {
     fn has_ended(&mut self) -> bool {
         let Some(completion) = &mut self.completion else { return true };
-        match completion.has_happened(&self.context) {
-            Ok(true) => {}
-            Ok(false) => return false,
-            Err(DeviceError(text)) => (self.fail)(&text),
+        if self.reporter.ok(completion.has_happened(&self.context)) == Some(false) {
+            return false;
         }
         self.completion.take().into_iter().for_each(|done| self.context.free_completion(done));
         true

@@ -2,7 +2,7 @@
 //! memory, pageable host memory included.
 
 use crate::abi::{Address, StreamHandle};
-use crate::driver::{CudaDriver, Result};
+use crate::driver::{Driver, Result};
 use crate::kernel::DevicePlacement;
 use crate::tables::PlacedElements;
 
@@ -51,7 +51,7 @@ impl PlacedElements {
 /// Both sides must hold these bytes, in memory that the driver knows or the processor can access,
 /// until the copies have completed, and must be [`PlacedElements::is_listed`].
 pub(crate) unsafe fn copy(
-    driver: &CudaDriver,
+    driver: &Driver,
     stream: StreamHandle,
     (from, to): (&PlacedElements, &PlacedElements),
     (position, length): (usize, usize),
@@ -63,8 +63,7 @@ pub(crate) unsafe fn copy(
         let bytes = readable.min(writable).min(length - done);
         // SAFETY: `bytes` bytes follow without a gap on both sides, which are valid until the
         // copies have completed (this function's contract).
-        let copied = unsafe { (driver.calls.copy_async)(target, source, bytes, stream) };
-        driver.check("copy a block of device memory", copied)?;
+        unsafe { driver.copy("copy a block of device memory", (target, source), bytes, stream)? };
         done += bytes;
     }
     Ok(())

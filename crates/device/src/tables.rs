@@ -7,7 +7,7 @@ use towpath_datatype::Datatype;
 use towpath_datatype::device::{DeviceBlocks, DeviceLayout};
 
 use crate::abi::{Address, StreamHandle};
-use crate::context::CudaContext;
+use crate::context::DeviceContext;
 use crate::driver::Result;
 use crate::kernel::DevicePlacement;
 
@@ -17,7 +17,7 @@ const KEPT: usize = 32;
 /// Lists in device memory: offsets, and packed positions if blocks are unequal.
 #[derive(Debug)]
 pub(crate) struct Lists {
-    context: Arc<CudaContext>,
+    context: Arc<DeviceContext>,
     pub(crate) memory: Address,
     /// The same in host memory.
     pub(crate) words: Vec<u64>,
@@ -50,7 +50,7 @@ impl PlacedElements {
 struct CachedElements {
     datatype: Datatype,
     count: i64,
-    context: Arc<CudaContext>,
+    context: Arc<DeviceContext>,
     placed: PlacedElements,
 }
 
@@ -70,7 +70,7 @@ impl Tables {
     /// The placement of `count` elements at `pointer`.
     pub(crate) fn place(
         &self,
-        context: &Arc<CudaContext>,
+        context: &Arc<DeviceContext>,
         datatype: &Datatype,
         pointer: Address,
         count: i64,
@@ -85,7 +85,7 @@ impl Tables {
 
     fn find(
         &self,
-        context: &Arc<CudaContext>,
+        context: &Arc<DeviceContext>,
         datatype: &Datatype,
         count: i64,
     ) -> Option<PlacedElements> {
@@ -102,7 +102,7 @@ impl Tables {
 
     fn make(
         &self,
-        context: &Arc<CudaContext>,
+        context: &Arc<DeviceContext>,
         datatype: &Datatype,
         count: i64,
     ) -> Result<PlacedElements> {
@@ -148,7 +148,7 @@ impl Tables {
 }
 
 /// Copies words to new device memory. Waits for the copy, which depends on nothing else.
-fn upload(context: &Arc<CudaContext>, words: Vec<u64>) -> Result<Lists> {
+fn upload(context: &Arc<DeviceContext>, words: Vec<u64>) -> Result<Lists> {
     let _entered = context.enter()?;
     let driver = &context.driver;
     let bytes = size_of_val(&words[..]);
@@ -161,8 +161,7 @@ fn upload(context: &Arc<CudaContext>, words: Vec<u64>) -> Result<Lists> {
         driver.check("allocate memory for a list of blocks", allocated)?;
         let lists = Lists { context: context.clone(), memory, words };
         let from = lists.words.as_ptr() as Address;
-        let copied = (driver.calls.copy_async)(memory, from, bytes, stream);
-        driver.check("copy a list of blocks", copied)?;
+        driver.copy("copy a list of blocks", (memory, from), bytes, stream)?;
         driver.check("copy a list of blocks", (driver.calls.synchronize_stream)(stream))?;
         Ok(lists)
     }

@@ -9,8 +9,9 @@ use towpath_base::transfer::{Export, Step};
 
 use crate::abi::StreamHandle;
 use crate::completion::TransferCompletion;
-use crate::context::CudaContext;
-use crate::driver::{DeviceError, Result};
+use crate::context::DeviceContext;
+use crate::driver::Result;
+use crate::failure::Reporter;
 use crate::ipc::{Opened, Processes};
 use crate::kernel;
 use crate::moves::{self, CopyEngine};
@@ -21,8 +22,7 @@ use crate::tables::PlacedElements;
 #[derive(Debug)]
 pub(crate) struct SharedState {
     pub(crate) processes: Processes,
-    /// Ends the job with a sentence.
-    pub(crate) fail: fn(&str) -> !,
+    pub(crate) reporter: Reporter,
     /// False if other processes must not open this process's memory (`TOWPATH_DEVICE_PATH`).
     exports: bool,
     /// Allocations that were used last, by their numbers.
@@ -30,15 +30,13 @@ pub(crate) struct SharedState {
 }
 
 impl SharedState {
-    pub(crate) fn new(fail: fn(&str) -> !) -> SharedState {
-        let exports = match config::setting(PATH).as_deref() {
-            None => true,
-            Some("pinned") => false,
-            Some(other) => {
-                fail(&format!("{PATH} is {other}, but only pinned is allowed; unset it"))
-            }
-        };
-        SharedState { processes: Processes::new(), fail, exports, recent: Mutex::default() }
+    pub(crate) fn new(reporter: Reporter) -> SharedState {
+        let path = config::setting(PATH);
+        if let Some(other) = path.as_deref().filter(|&path| path != PINNED) {
+            (reporter.0)(&format!("{PATH} is {other}, but only {PINNED} is allowed; unset it"));
+        }
+        let exports = path.is_none();
+        SharedState { processes: Processes::new(), reporter, exports, recent: Mutex::default() }
     }
 
     /// True unless the allocation is one of those that were used last.
@@ -54,6 +52,7 @@ impl SharedState {
 }
 
 const PATH: &str = "TOWPATH_DEVICE_PATH";
+const PINNED: &str = "pinned";
 /// Allocations that are remembered.
 const REMEMBERED: usize = 16;
 
@@ -72,7 +71,7 @@ pub(crate) enum SideMemory {
 #[derive(Debug)]
 pub(crate) struct Side {
     pub(crate) shared: Arc<SharedState>,
-    pub(crate) context: Arc<CudaContext>,
+    pub(crate) context: Arc<DeviceContext>,
     memory: SideMemory,
     pub(crate) placed: PlacedElements,
     pub(crate) stream: StreamHandle,
@@ -100,17 +99,12 @@ pub(crate) enum Direction {
 impl Side {
     pub(crate) fn new(
         shared: Arc<SharedState>,
-        context: Arc<CudaContext>,
+        context: Arc<DeviceContext>,
         memory: SideMemory,
         placed: PlacedElements,
     ) -> Side {
         let stream = context.stream();
         Side { shared, context, memory, placed, stream, direct: None }
-    }
-
-    /// The value, or the end of the job.
-    pub(crate) fn or_fail<T>(&self, result: Result<T>) -> T {
-        result.unwrap_or_else(|DeviceError(text)| (self.shared.fail)(&text))
     }
 
     /// Which copies are left to the driver, if usually `usual`.
@@ -148,28 +142,9 @@ impl Side {
         length: usize,
         direction: Direction,
     ) -> Option<Step> {
-        if self.direct.is_none() {
-            let entered = self.context.enter();
-            let _entered = self.or_fail(entered);
-            let (theirs, opened) = self.shared.processes.open(&self.context, other)?;
-            let engine = self.engine(CopyEngine::IfLong);
-            if !theirs.is_listed()
-                && (engine == CopyEngine::ByBlocks || !self.compiles(&theirs, length))
-            {
-                return None;
-            }
-            // SAFETY: both sides hold the bytes (this function's contract), and `opened` keeps the
-            // other process's memory mapped.
-            self.direct = Some(unsafe { self.start(&theirs, opened, (length, engine), direction) });
-        }
-        self.finish(length)
-    }
-
-    /// True if there is a kernel that copies `length` bytes between these elements and others.
-    fn compiles(&self, other: &PlacedElements, length: usize) -> bool {
-        let (own, other) = (&self.placed.placement, &other.placement);
-        let (choice, _) = kernel::arguments(own, other, 0, length);
-        own.fits() && other.fits() && self.or_fail(self.context.kernel(choice.kernel())).is_some()
+        // SAFETY: this function has the same contract.
+        let copied = unsafe { self.try_copy(other, length, direction) };
+        self.or_over(copied, length)
     }
 
     /// Copies `length` bytes from other elements of this process. `None` if they are in another
@@ -178,17 +153,66 @@ impl Side {
     /// # Safety
     /// See [`Side::copy`].
     pub(crate) unsafe fn copy_from(&mut self, other: &Side, length: usize) -> Option<Step> {
+        // SAFETY: this function has the same contract.
+        let copied = unsafe { self.try_copy_from(other, length) };
+        self.or_over(copied, length)
+    }
+
+    /// A copy that has failed is over.
+    fn or_over(&self, copied: Result<Option<Step>>, length: usize) -> Option<Step> {
+        self.shared.reporter.ok(copied).unwrap_or(Some(Step::Done(length)))
+    }
+
+    /// # Safety
+    /// See [`Side::copy`].
+    unsafe fn try_copy(
+        &mut self,
+        other: &Export,
+        length: usize,
+        direction: Direction,
+    ) -> Result<Option<Step>> {
+        if self.direct.is_none() {
+            let context = self.context.clone();
+            let _entered = context.enter()?;
+            let opened = self.shared.processes.open(&context, other);
+            let Some((theirs, opened)) = opened else { return Ok(None) };
+            let engine = self.engine(CopyEngine::IfLong);
+            if !theirs.is_listed()
+                && (engine == CopyEngine::ByBlocks || !self.compiles(&theirs, length)?)
+            {
+                return Ok(None);
+            }
+            // SAFETY: both sides hold the bytes (this function's contract), and `opened` keeps the
+            // other process's memory mapped.
+            let started = unsafe { self.start(&theirs, opened, (length, engine), direction)? };
+            self.direct = Some(started);
+        }
+        self.finish(length)
+    }
+
+    /// True if there is a kernel that copies `length` bytes between these elements and others.
+    fn compiles(&self, other: &PlacedElements, length: usize) -> Result<bool> {
+        let (own, other) = (&self.placed.placement, &other.placement);
+        let (choice, _) = kernel::arguments(own, other, 0, length);
+        let is_known = self.context.kernel(choice.kernel())?.is_some();
+        Ok(own.fits() && other.fits() && is_known)
+    }
+
+    /// # Safety
+    /// See [`Side::copy`].
+    unsafe fn try_copy_from(&mut self, other: &Side, length: usize) -> Result<Option<Step>> {
         if !Arc::ptr_eq(&self.context, &other.context) {
-            return None;
+            return Ok(None);
         }
         if self.direct.is_none() {
-            let entered = self.context.enter();
-            let _entered = self.or_fail(entered);
+            let context = self.context.clone();
+            let _entered = context.enter()?;
             let from = &other.placed;
             let engine = other.engine(self.engine(CopyEngine::IfLong));
+            let how = (length, engine);
             // SAFETY: both sides hold the bytes (this function's contract).
-            self.direct =
-                Some(unsafe { self.start(from, Vec::new(), (length, engine), Direction::In) });
+            let started = unsafe { self.start(from, Vec::new(), how, Direction::In)? };
+            self.direct = Some(started);
         }
         self.finish(length)
     }
@@ -203,32 +227,31 @@ impl Side {
         opened: Vec<Arc<Opened>>,
         (length, engine): (usize, CopyEngine),
         direction: Direction,
-    ) -> DirectCopy {
+    ) -> Result<DirectCopy> {
         let own = &self.placed;
         let sides = match direction {
             Direction::Out => (own, theirs),
             Direction::In => (theirs, own),
         };
-        let mut completion = self.or_fail(self.context.take_completion());
+        let mut completion = self.context.take_completion()?;
         let range = (0, length);
         // SAFETY: both sides hold the bytes, and stay valid until the copy has completed or this
         // side is dropped, which waits for it (this function's contract).
-        let started = unsafe {
-            moves::start(&self.context, self.stream, sides, range, engine, &mut completion)
-        };
-        self.or_fail(started);
-        DirectCopy { completion, _opened: opened }
+        unsafe {
+            moves::start(&self.context, self.stream, sides, range, engine, &mut completion)?;
+        }
+        Ok(DirectCopy { completion, _opened: opened })
     }
 
     /// The state of the direct copy that has been started.
-    fn finish(&mut self, length: usize) -> Option<Step> {
-        let happened = self.direct.as_mut()?.completion.has_happened(&self.context);
-        if !self.or_fail(happened) {
-            return Some(Step::Pending);
+    fn finish(&mut self, length: usize) -> Result<Option<Step>> {
+        let Some(direct) = self.direct.as_mut() else { return Ok(None) };
+        if !direct.completion.has_happened(&self.context)? {
+            return Ok(Some(Step::Pending));
         }
-        let DirectCopy { completion, .. } = self.direct.take()?;
-        self.context.free_completion(completion);
-        Some(Step::Done(length))
+        let done = self.direct.take();
+        done.into_iter().for_each(|direct| self.context.free_completion(direct.completion));
+        Ok(Some(Step::Done(length)))
     }
 }
 

@@ -29,11 +29,13 @@ pub(crate) struct Unpacker {
     end: Option<usize>,
     /// Slots that the device reads, the oldest first.
     slots: VecDeque<PinnedSlot>,
+    has_failed: bool,
 }
 
 impl Unpacker {
     pub(crate) fn new(side: Side, total: usize) -> Unpacker {
-        Unpacker { side, total, position: 0, accepted: 0, end: None, slots: VecDeque::new() }
+        let (slots, has_failed) = (VecDeque::new(), false);
+        Unpacker { side, total, position: 0, accepted: 0, end: None, slots, has_failed }
     }
 
     /// Frees the slots that the device has read. True if none is left.
@@ -107,10 +109,16 @@ impl Unpacker {
 // waits for the device.
 unsafe impl Drain for Unpacker {
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
-        // SAFETY: `from` is readable for `length` bytes, and the elements are writable (this
-        // function's contract).
-        let step = unsafe { self.step(from, length) };
-        self.side.or_fail(step)
+        if !self.has_failed {
+            // SAFETY: `from` is readable for `length` bytes, and the elements are writable (this
+            // function's contract).
+            let step = unsafe { self.step(from, length) };
+            if let Some(step) = self.side.shared.reporter.ok(step) {
+                return step;
+            }
+            self.has_failed = true;
+        }
+        Step::Done(length)
     }
 
     fn space(&self) -> MemorySpace {

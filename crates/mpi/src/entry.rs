@@ -13,6 +13,7 @@ use towpath_neutral::error::{Error, Failing, Result};
 
 use crate::chapters::errors::{self, ErrhandlerOwner};
 use crate::process;
+use crate::process::devices::FAILURES;
 
 /// Runs a body that needs an initialized MPI. Returns MPI_SUCCESS, or the neutral code that the
 /// error handler returns.
@@ -35,8 +36,18 @@ pub fn call(
         Err(error) => process::refused(number, error),
     };
     match result {
+        Ok(()) if !FAILURES.exist() => constants::SUCCESS,
+        result => failed(abi, target(), number, result),
+    }
+}
+
+/// Raises the error of a call, or the failure of a device from which it follows.
+#[cold]
+fn failed(abi: &'static AbiTable, target: ErrhandlerOwner, number: u16, result: Result<()>) -> i32 {
+    let failure = FAILURES.take().map(|sentence| Err(Error::new(constants::ERR_OTHER, sentence)));
+    match failure.unwrap_or(result) {
         Ok(()) => constants::SUCCESS,
-        Err(error) => errors::raise(abi, target(), number, error),
+        Err(error) => errors::raise(abi, target, number, error),
     }
 }
 

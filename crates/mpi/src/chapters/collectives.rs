@@ -13,6 +13,7 @@ use towpath_neutral::error::Result;
 pub(crate) mod arguments;
 mod boards;
 mod data;
+mod device_reductions;
 mod exchange;
 mod execution;
 mod links;

@@ -10,7 +10,7 @@ use towpath_neutral::error::{Error, Result, fail};
 
 use crate::objects::errhandler::{Action, Errhandler, FIRST_ADDED};
 use crate::objects::registry::{self, OBJECTS};
-use crate::process::{self, ending};
+use crate::process::{self, devices, ending};
 
 /// The object whose error handler is invoked.
 #[derive(Clone, Copy, Debug)]
@@ -148,6 +148,9 @@ pub fn session_create_errhandler(function: Callback) -> Result<Handle> {
 pub fn comm_set_errhandler(comm: Handle, errhandler: Handle) -> Result<()> {
     let comm = registry::comm(comm)?;
     let handler = lookup_for(errhandler, Kind::Comm)?;
+    if !matches!(handler.action, Action::Fatal | Action::Abort) {
+        devices::FAILURES.keep();
+    }
     let mut settings = comm.settings();
     settings.errhandler = handler;
     settings.errhandler_chosen = true;

@@ -1,6 +1,6 @@
 //! Whether buffers may be in the memory of a device: extensions of Open MPI and MPICH.
 
-use towpath_device::cuda_is_supported;
+use towpath_device::{Api, is_supported};
 use towpath_neutral::error::{Result, fail};
 
 /// Values of MPICH's MPIX_GPU_SUPPORT_ constants.
@@ -12,7 +12,8 @@ const HIP: i32 = 2;
 pub fn gpu_query_support(gpu_type: i32) -> Result<bool> {
     match gpu_type {
         CUDA => Ok(query_cuda_support()),
-        LEVEL_ZERO | HIP => Ok(false),
+        HIP => Ok(query_hip_support()),
+        LEVEL_ZERO => Ok(false),
         _ => fail!(
             ERR_ARG,
             "argument gpu_type is {gpu_type}; MPIX_GPU_SUPPORT_CUDA ({CUDA}), _ZE ({LEVEL_ZERO}) \
@@ -23,5 +24,10 @@ pub fn gpu_query_support(gpu_type: i32) -> Result<bool> {
 
 /// MPIX_Query_cuda_support: whether buffers may be in CUDA memory.
 pub fn query_cuda_support() -> bool {
-    cuda_is_supported()
+    is_supported(Api::Cuda)
+}
+
+/// MPIX_Query_hip_support: whether buffers may be in HIP memory.
+pub fn query_hip_support() -> bool {
+    is_supported(Api::Hip)
 }

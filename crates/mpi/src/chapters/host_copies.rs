@@ -3,7 +3,7 @@
 
 use std::ffi::c_void;
 
-use towpath_collective::{HostCopies, copy_pieces};
+use towpath_collective::HostCopies;
 use towpath_datatype::Datatype;
 use towpath_neutral::error::Result;
 
@@ -30,22 +30,4 @@ pub(super) fn in_host_memory(
         return copies.add(pointer, read, written, datatype, device).map_err(plan_failed);
     }
     Ok(pointer)
-}
-
-/// Calls `access`, which works on the copies, and copies its results back if it succeeds.
-///
-/// # Safety
-/// The buffers that were copied must be valid during this call.
-pub(super) unsafe fn around<F>(copies: &HostCopies, access: F) -> Result<()>
-where
-    F: FnOnce() -> Result<()>,
-{
-    // SAFETY: the buffers are valid during this call (this function's contract), as are their
-    // copies, which are memory of their own.
-    unsafe {
-        copy_pieces(copies.before(), &mut std::thread::yield_now);
-        access()?;
-        copy_pieces(copies.after(), &mut std::thread::yield_now);
-    }
-    Ok(())
 }

@@ -4,7 +4,8 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use towpath_collective::{HostCopies, Reducer, reduce_elements, reduce_on_device};
+use towpath_collective::{HostCopies, Reducer, on_copies, reduce_elements, reduce_on_device};
+use towpath_datatype::device::Device;
 use towpath_datatype::reduce::Operation as Predefined;
 use towpath_datatype::{Basic, Datatype};
 use towpath_neutral::abi::{Callback, Handle};
@@ -13,7 +14,7 @@ use towpath_neutral::error::{Error, Result, fail};
 
 use super::collectives::arguments::{self, ArgumentNames, BUFFER};
 use super::datatypes;
-use super::host_copies::{around, in_host_memory};
+use super::host_copies::in_host_memory;
 use crate::objects::datatype::Type;
 use crate::objects::operation::Operation;
 use crate::objects::registry::OBJECTS;
@@ -130,7 +131,8 @@ pub unsafe fn reduce_local(
     }
     let vectors = (inbuf.cast(), inoutbuf.cast());
     // SAFETY: both buffers hold the elements, and do not overlap (this function's contract).
-    if devices::may_exist() && unsafe { reduce_on_device(&reducer, devices::device(), vectors, count) } {
+    let reduced = |device: &dyn Device| unsafe { reduce_on_device(&reducer, device, vectors, count) };
+    if devices::may_exist() && devices::device_of(&kind.datatype, inbuf).is_some_and(reduced) {
         return Ok(());
     }
     let mut copies = HostCopies::default();
@@ -139,7 +141,7 @@ pub unsafe fn reduce_local(
     // SAFETY: both buffers hold `count` elements of the type that `reducer` was created for, and do
     // not overlap (this function's contract); so do their copies, which are made first.
     unsafe {
-        around(&copies, || {
+        on_copies(&copies, || {
             reduce_elements(&reducer, input, inout, count);
             Ok(())
         })

@@ -76,7 +76,7 @@ impl Elements {
     }
 
     fn device(self) -> Option<&'static dyn Device> {
-        self.is_on_device().then(devices::device)
+        if self.is_on_device() { devices::holder(self.datatype(), self.buffer) } else { None }
     }
 
     /// Their length in bytes when packed.

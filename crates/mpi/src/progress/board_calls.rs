@@ -10,6 +10,7 @@ use towpath_collective::failure::in_other_call;
 use towpath_collective::numbers::CallForm;
 use towpath_collective::select::Subscription;
 use towpath_collective::{HostCopies, Operation, Selection, Team};
+use towpath_device::any_is_supported;
 use towpath_engine::Engine;
 use towpath_wires::Wires;
 
@@ -65,19 +66,21 @@ pub(crate) fn offer(team: &Team, process: &Process, wires: &mut Wires, longest: 
     let head = process.segment.head();
     let ranks = head.local_ranks.load(Ordering::Relaxed);
     let is_certain = head.affinities.load(Ordering::Relaxed) >= ranks;
-    BoardOffer::new(location, subscription(process), is_certain)
+    BoardOffer::new(location, subscription(process), is_certain).with_devices(any_is_supported())
 }
 
 /// The offer once all members have announced their affinity. Member 0 decides for all, because the
 /// quota may change.
 pub(crate) fn look_again(process: &Process, offer: BoardOffer) -> BoardOffer {
-    BoardOffer::new(offer.location(), subscription(process), true)
+    BoardOffer::new(offer.location(), subscription(process), true).with_devices(offer.has_devices())
 }
 
 /// Joins the board that was offered.
 pub(crate) fn join(team: &Team, selection: &Selection, wires: &Wires, offer: BoardOffer) -> TeamBoard {
     let board = wires.join_board(offer.location(), &team.peers, team.rank);
-    TeamBoard::new(board, team.peers.clone(), selection, offer.subscription())
+    let mut board = TeamBoard::new(board, team.peers.clone(), selection, offer.subscription());
+    board.has_devices = offer.has_devices();
+    board
 }
 
 fn subscription(process: &Process) -> Subscription {

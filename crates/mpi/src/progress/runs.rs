@@ -4,7 +4,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_collective::failure::{self, FormedCall, out_of_step};
 use towpath_collective::numbers::CallForm;
 use towpath_collective::{CallSignature, Failure, PlanError};
-use towpath_neutral::constants::{ERR_COUNT, ERR_NO_MEM, ERR_OTHER, ERR_PROC_ABORTED, ERR_TRUNCATE};
+use towpath_neutral::constants::{ERR_BUFFER, ERR_COUNT, ERR_NO_MEM, ERR_OTHER, ERR_PROC_ABORTED, ERR_TRUNCATE};
 use towpath_neutral::error::Error;
 
 use super::board_calls::Caller;
@@ -24,6 +24,7 @@ pub(crate) fn failed(failure: Failure) -> Error {
     let lost = |peer| failure::lost(&process::name_of(peer), &process::reason_of_loss(peer));
     let class = match failure {
         Failure::Truncated => ERR_TRUNCATE,
+        Failure::Device => ERR_BUFFER,
         Failure::Plan(error) => return plan_failed(error),
         Failure::Lost { peer } => return Error::new(ERR_PROC_ABORTED, lost(peer)),
         Failure::Mismatch { peer, own, theirs } => return mismatch(peer, own, theirs),

@@ -47,14 +47,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         return Ok(true);
     }
     let mut state = comm.board.lock().unwrap();
-    if let BoardState::Unknown = *state {
-        // Do not make a board for a call that would not use one, whether or not ranks share cores.
-        if BoardLimits::new(selection, size, Subscription::Full).need(operation).is_none() {
-            return Ok(false);
-        }
-        *state = establish(comm, selection, operation)?;
-    }
-    let BoardState::Made(board) = &mut *state else { return Ok(false) };
+    let Some(board) = found(&mut state, comm, operation, selection)? else { return Ok(false) };
     let need = board.need(operation);
     if need == Some(Need::Areas) && board.areas.is_none() {
         board.areas = Some(agree(comm, u64::from(board.provide_areas()), operation, Some(board))? != 0);
@@ -88,6 +81,37 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         *state = BoardState::Missing;
     }
     Err(failed(failure))
+}
+
+/// The board of a communicator of several ranks; `None` if it has none. It is made for the first
+/// call that can use it.
+fn found<'a>(
+    state: &'a mut BoardState,
+    comm: &Comm,
+    operation: &Operation,
+    selection: &Selection,
+) -> Result<Option<&'a mut TeamBoard>> {
+    if let BoardState::Unknown = *state {
+        // Do not make a board for a call that would not use one, whether or not ranks share cores.
+        let limits = BoardLimits::new(selection, comm.group.peers.len(), Subscription::Full);
+        if limits.need(operation).is_none() {
+            return Ok(None);
+        }
+        *state = establish(comm, selection, operation)?;
+    }
+    match state {
+        BoardState::Made(board) => Ok(Some(board)),
+        _ => Ok(None),
+    }
+}
+
+/// True if several ranks have a board on a host that has devices. All get the same answer.
+pub(super) fn has_devices(comm: &Comm, operation: &Operation, selection: &Selection) -> Result<bool> {
+    if comm.group.peers.len() == 1 {
+        return Ok(false);
+    }
+    let mut state = comm.board.lock().unwrap();
+    Ok(found(&mut state, comm, operation, selection)?.is_some_and(|board| board.has_devices))
 }
 
 /// Lets a call by messages compare itself with those on the board, or on that of this host, if

@@ -8,14 +8,13 @@ use towpath_collective::board::{Begun, number_of};
 use towpath_collective::hierarchy::phases::phases;
 use towpath_collective::inter::Bridge;
 use towpath_collective::numbers::CallForm;
-use towpath_collective::{Call, Failure, HostCopies, LoneCall, Operation, PhasedCall};
-use towpath_collective::{Plan, PlanError, Run, Selection, Team};
+use towpath_collective::{Call, CollectiveWork, Failure, HostCopies, LoneCall, Operation};
+use towpath_collective::{PhasedCall, Plan, PlanError, Run, Selection, Team, on_copies};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::Result;
 
-use super::{boards, links, multicast};
+use super::{boards, device_reductions, links, multicast};
 use crate::chapters::hints;
-use crate::chapters::host_copies::around;
 use crate::chapters::info;
 use crate::chapters::internal::{complete, plan_failed, recover};
 use crate::chapters::persistent::create_by;
@@ -30,7 +29,7 @@ use crate::progress::{self, request_table};
 /// The communicator of a call, in the form that plan builders need.
 pub(super) struct CommView<'a> {
     pub(super) comm: &'a Arc<Comm>,
-    selection: &'a Selection,
+    pub(super) selection: &'a Selection,
 }
 
 impl<'a> CommView<'a> {
@@ -45,7 +44,7 @@ impl<'a> CommView<'a> {
     }
 
     /// The local group, for a plan in which rates of links do not matter.
-    fn team(&self) -> Team {
+    pub(super) fn team(&self) -> Team {
         self.team_for(CallForm::Blocking, self.comm.calls_by_messages(CallForm::Blocking))
     }
 
@@ -55,7 +54,7 @@ impl<'a> CommView<'a> {
     }
 
     /// The local group and the selection of algorithms, in the form that plan builders need.
-    fn call<'t>(&'t self, team: &'t Team) -> Call<'t> {
+    pub(super) fn call<'t>(&'t self, team: &'t Team) -> Call<'t> {
         Call { team, selection: self.selection }
     }
 
@@ -105,68 +104,18 @@ impl<'a> CommView<'a> {
     }
 }
 
-enum CollectiveWork {
-    Operation(Operation),
-    Plan(Box<Plan>),
-    /// A reduction, on host copies of buffers in the memory of a device.
-    OnCopies(Box<(CollectiveWork, HostCopies)>),
-}
-
-impl CollectiveWork {
-    /// The operation that may use a board, on copies or not; `None` for a plan.
-    fn operation(&self) -> Option<&Operation> {
-        match self {
-            CollectiveWork::Operation(operation) => Some(operation),
-            CollectiveWork::OnCopies(both) => both.0.operation(),
-            CollectiveWork::Plan(_) => None,
-        }
-    }
-
-    /// Takes out the copies.
-    fn take_copies(&mut self) -> HostCopies {
-        match self {
-            CollectiveWork::OnCopies(both) => std::mem::take(&mut both.1),
-            _ => HostCopies::default(),
-        }
-    }
-
-    /// An operation, on copies if there are any.
-    fn new((operation, copies): (Operation, HostCopies)) -> CollectiveWork {
-        let work = CollectiveWork::Operation(operation);
-        if copies.is_empty() { work } else { CollectiveWork::OnCopies(Box::new((work, copies))) }
-    }
-
-    /// The same by value, with the copies.
-    ///
-    /// # Panics
-    /// For a plan.
-    fn into_operation(self) -> (Operation, HostCopies) {
-        match self {
-            CollectiveWork::Operation(operation) => (operation, HostCopies::default()),
-            CollectiveWork::OnCopies(both) => (both.0.into_operation().0, both.1),
-            CollectiveWork::Plan(_) => panic!("a plan has no operation"),
-        }
-    }
-}
-
 /// A call whose arguments are checked.
 #[must_use = "a prepared call does nothing until it is waited for, begun or kept"]
 pub struct Prepared<'a> {
-    view: CommView<'a>,
-    work: CollectiveWork,
+    pub(super) view: CommView<'a>,
+    pub(super) work: CollectiveWork,
 }
 
 impl<'a> Prepared<'a> {
     /// The call with host copies of its buffers.
     #[inline]
     pub(super) fn on_copies(self, copies: HostCopies) -> Prepared<'a> {
-        if copies.is_empty() { self } else { self.between(copies) }
-    }
-
-    #[cold]
-    fn between(self, copies: HostCopies) -> Prepared<'a> {
-        let Prepared { view, work } = self;
-        Prepared { view, work: CollectiveWork::OnCopies(Box::new((work, copies))) }
+        Prepared { view: self.view, work: self.work.of_reduction(copies) }
     }
 
     /// The plan that performs the call by messages, as one before which this process has begun
@@ -177,6 +126,7 @@ impl<'a> Prepared<'a> {
         match work {
             CollectiveWork::Operation(operation) => operation.plan(&view.call(&team())).map_err(plan_failed),
             CollectiveWork::Plan(plan) => Ok(*plan),
+            CollectiveWork::Long(work) => Prepared { view, work: *work }.unnumbered(form, begun),
             CollectiveWork::OnCopies(both) => {
                 let (team, (work, copies)) = (team(), *both);
                 copies.around(&team, Prepared { view, work }.unnumbered(form, begun)?).map_err(plan_failed)
@@ -210,29 +160,27 @@ impl<'a> Prepared<'a> {
         Ok(Some(Box::new(call)))
     }
 
-    /// Runs the call to completion: over the communicator's board or by multicast if that is
-    /// faster, in phases over several hosts, else by messages.
+    /// Runs the call to completion: a long reduction on devices if they have its vectors, else over
+    /// the communicator's board or by multicast if that is faster, in phases over several hosts,
+    /// else by messages.
     ///
     /// # Safety
     /// The memory that the call names must live during the call.
     pub unsafe fn wait(self) -> Result<()> {
-        if let CollectiveWork::Operation(operation) = &self.work {
-            let CommView { comm, selection } = self.view;
-            // SAFETY: the memory that the operation names lives during the call (this function's
-            // contract).
-            let is_over = unsafe {
-                boards::try_execute(comm, operation, selection)? || multicast::try_execute(comm, operation, selection)?
-            };
-            if is_over {
+        let CommView { comm, selection } = self.view;
+        // SAFETY: the memory that the work names lives during the call (this function's contract).
+        unsafe {
+            if let CollectiveWork::Operation(operation) = &self.work
+                && (boards::try_execute(comm, operation, selection)?
+                    || multicast::try_execute(comm, operation, selection)?)
+            {
                 return Ok(());
             }
-        }
-        // SAFETY: as above.
-        unsafe {
             match self.work {
                 CollectiveWork::Operation(_) => self.repeat(),
                 CollectiveWork::Plan(_) => self.wait_by_messages(),
                 CollectiveWork::OnCopies(both) => Prepared { view: self.view, work: both.0 }.wait_between(both.1),
+                CollectiveWork::Long(work) => device_reductions::wait(Prepared { view: self.view, work: *work }),
             }
         }
     }
@@ -293,7 +241,7 @@ impl<'a> Prepared<'a> {
     unsafe fn wait_between(self, copies: HostCopies) -> Result<()> {
         // SAFETY: the memory that the call names lives during the call (this function's contract),
         // and the copies live until its end.
-        unsafe { around(&copies, || self.wait()) }
+        unsafe { on_copies(&copies, || self.wait()) }
     }
 
     /// True if the communicator already has a board.

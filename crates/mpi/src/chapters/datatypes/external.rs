@@ -2,14 +2,13 @@
 
 use std::ffi::c_void;
 
-use towpath_collective::HostCopies;
+use towpath_collective::{HostCopies, Packing, on_copies};
 use towpath_datatype::{Basic, Datatype, external32_size, pack_external32, unpack_external32};
 use towpath_neutral::abi::{Handle, StringArgument};
 use towpath_neutral::error::{Result, fail};
 
 use super::packing::{elements, packed};
-use crate::chapters::host_copies::{around, in_host_memory};
-use crate::process::devices::Packing;
+use crate::chapters::host_copies::in_host_memory;
 
 /// Checks that a data representation is "external32".
 fn check_representation(datarep: StringArgument) -> Result<()> {
@@ -46,7 +45,7 @@ unsafe fn on_host(
     let elements = in_host_memory(&mut copies, datatype, elements, read, unpacked)?;
     let packed = in_host_memory(&mut copies, &bytes, packed.cast(), taken, written)?;
     // SAFETY: both sides are valid during this call (this function's contract).
-    unsafe { around(&copies, || convert(elements, packed).map(drop)) }
+    unsafe { on_copies(&copies, || convert(elements, packed).map(drop)) }
 }
 
 /// MPI_Pack_external.

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use towpath_collective::{Packing, copy_packed};
 use towpath_neutral::abi::Handle;
 use towpath_neutral::error::{Result, fail};
 
@@ -10,7 +11,7 @@ use super::lookup;
 use crate::chapters::point_to_point::check_buffer;
 use crate::objects::datatype::Type;
 use crate::objects::registry;
-use crate::process::devices::{self, Packing};
+use crate::process::devices;
 
 /// Looks up the datatype of elements to pack or unpack, and checks their buffer.
 pub(super) fn elements(buffer: *const c_void, count: i64, datatype: Handle) -> Result<Arc<Type>> {
@@ -67,7 +68,7 @@ pub unsafe fn pack(
     // contract), of which `needed` follow `to` (`packed`).
     unsafe {
         let datatype = &kind.datatype;
-        if !(devices::may_exist() && devices::copy_packed(Packing::Pack, datatype, inbuf, incount, to)) {
+        if !(devices::may_exist() && copy_packed(Packing::Pack, (datatype, inbuf, incount), to, devices::device_of)) {
             towpath_datatype::pack(datatype, inbuf.cast(), incount, 0, to, needed as usize);
         }
     };
@@ -96,7 +97,9 @@ pub unsafe fn unpack(
     // function's contract), of which `needed` follow `from` (`packed`).
     unsafe {
         let datatype = &kind.datatype;
-        if !(devices::may_exist() && devices::copy_packed(Packing::Unpack, datatype, outbuf, outcount, from)) {
+        if !(devices::may_exist()
+            && copy_packed(Packing::Unpack, (datatype, outbuf, outcount), from, devices::device_of))
+        {
             towpath_datatype::unpack(datatype, outbuf.cast(), outcount, 0, from, needed as usize);
         }
     };
