@@ -44,6 +44,16 @@ static void show_kind(const char *name, int kind)
     printf("%s=%d%s\n", name, supported, class == MPI_ERR_ARG ? " refused" : "");
 }
 
+/* Large host memory, which is neither on the stack nor in the heap. */
+static void exchange_with_itself(void)
+{
+    static char from[1 << 20], to[1 << 20];
+    from[sizeof from - 1] = 7;
+    int code = MPI_Sendrecv(from, sizeof from, MPI_CHAR, 0, 0, to, sizeof to, MPI_CHAR, 0, 0,
+                            MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    printf("exchange=%s\n", !code && to[sizeof to - 1] == 7 ? "right" : "wrong");
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && !dlopen(argv[1], RTLD_NOW)) {
@@ -76,6 +86,7 @@ int main(int argc, char **argv)
     show_hint("copy", copy, KINDS);
     MPI_Comm_free(&copy);
     MPI_Comm_free(&asserted);
+    exchange_with_itself();
     MPI_Finalize();
     return 0;
 }

@@ -42,11 +42,11 @@ def compiled(prefix, abi):
     return program
 
 
-def told(prefix, program, api, *options):
+def told(prefix, program, api, *options, **settings):
     """What the program prints, by name. With an API, it loads the stub of its driver first."""
     driver = [DRIVERS[api]] if api else []
     words = [prefix / "bin" / "mpiexec", "-n", 1, *options, program, *driver]
-    text = output(words, env=variables(bool(api)))
+    text = output(words, env=variables(bool(api), **settings))
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
@@ -64,8 +64,12 @@ def check_program(prefix, abi, on_machine):
             "world": kinds, "self": kinds, "before": "(none)", "refused": refused,
             "asserted cuda": "system,cuda:device" if usable["cuda"] else refused,
             "asserted": "system", "inherited": "(none)", "copy": kinds,
+            "exchange": "right",
         }
         assert answers == expected, f"{abi}, {api}: {answers}, not {expected}"
+    for api in DRIVERS:
+        answers = told(prefix, program, api, CUDA_VISIBLE_DEVICES="")
+        assert answers["exchange"] == "right", f"{abi}, {api} without a device: {answers}"
     if not on_machine:
         answers = told(prefix, program, "cuda", "--memory-alloc-kinds", "mpi:alloc_mem,cuda,rocm")
         assert answers["requested"] == "mpi:alloc_mem,cuda,rocm", answers

@@ -134,13 +134,14 @@ static void check(const Job *job, Place place)
     int size;
     MPI_Type_size(job->type, &size);
     size_t bytes = (size_t)job->count * size, result = result_bytes(job, size);
-    void *own = calloc(1, bytes), *expected = calloc(1, bytes), *found = malloc(bytes);
+    void *own = calloc(1, bytes), *expected = calloc(1, bytes), *found = malloc(bytes + 1);
     fill(own, job, check_rank);
     if (job->in_place)
         memcpy(expected, own, bytes);
     reduce(job, own, expected);
     Memory send = memory_of(is_on_device(place, true), bytes);
-    Memory receive = memory_of(is_on_device(place, false), bytes);
+    size_t room = job->in_place ? bytes : result;
+    Memory receive = memory_of(is_on_device(place, false), room ? room : 1);
     write_memory(send, own);
     if (job->in_place)
         write_memory(receive, own);

@@ -58,10 +58,11 @@ pub trait Device: Debug + Sync {
         None
     }
 
-    /// The device that [reduces](Device::reduce) vectors of `count` elements at all of these
-    /// addresses, as a number that is the same in all processes and not 0. `None` if there is none.
-    fn reducing(&self, operation: Operation, basic: Basic, vectors: &[*const u8], count: i64) -> Option<u64> {
-        let _ = (operation, basic, vectors, count);
+    /// The device that [reduces](Device::reduce) all of these vectors, given by address and number
+    /// of elements, as a number that is the same in all processes and not 0. `None` if there is
+    /// none.
+    fn reducing(&self, operation: Operation, basic: Basic, vectors: &[(*const u8, i64)]) -> Option<u64> {
+        let _ = (operation, basic, vectors);
         None
     }
 

@@ -67,6 +67,8 @@ pub(crate) mod code {
     pub(crate) const OUT_OF_MEMORY: Code = 2;
     pub(crate) const NOT_INITIALIZED: Code = 3;
     pub(crate) const DEINITIALIZED: Code = 4;
+    pub(crate) const NO_DEVICE: Code = 100;
+    pub(crate) const INVALID_DEVICE: Code = 101;
     pub(crate) const INVALID_CONTEXT: Code = 201;
     pub(crate) const NOT_READY: Code = 600;
     /// What a driver says that cannot open memory of a process, and will not be able to later: no
@@ -155,6 +157,10 @@ functions! {
         (ContextHandle);
     pop_context = c"cuCtxPopCurrent_v2", c"hipCtxPopCurrent"
         (*mut ContextHandle);
+    current_context = c"cuCtxGetCurrent", c"hipCtxGetCurrent"
+        (*mut ContextHandle);
+    set_context = c"cuCtxSetCurrent", c"hipCtxSetCurrent"
+        (ContextHandle);
     device_of_context = c"cuCtxGetDevice", c"hipCtxGetDevice"
         (*mut DeviceNumber);
     device_attribute = c"cuDeviceGetAttribute", c"hipDeviceGetAttribute"
@@ -171,6 +177,8 @@ functions! {
         (c_uint, *mut c_int, *mut *mut c_void, Address);
     set_pointer_attribute = c"cuPointerSetAttribute", c"hipPointerSetAttribute"
         (*const c_void, c_int, Address);
+    address_range = c"cuMemGetAddressRange_v2", c"hipMemGetAddressRange"
+        (*mut Address, *mut usize, Address);
     allocate = c"cuMemAlloc_v2", c"hipMalloc"
         (*mut Address, usize);
     free = c"cuMemFree_v2", c"hipFree"

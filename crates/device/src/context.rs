@@ -251,7 +251,7 @@ impl DeviceContext {
         if let Some(&known) = files.get(&file) {
             return Ok(Some(known));
         }
-        let loaded = match hiprtc::compiled(file) {
+        let loaded = match hiprtc::compiled(file, self.driver.library) {
             Ok(code) => self.load_module(&code)?,
             Err(why) => {
                 self.refuse(&why);

@@ -26,6 +26,8 @@ pub(crate) type Result<T> = std::result::Result<T, DeviceError>;
 #[derive(Clone, Copy)]
 pub(crate) struct Driver {
     pub(crate) api: Api,
+    /// Which of the API's [libraries](Api::libraries) it is.
+    pub(crate) library: usize,
     pub(crate) calls: Functions,
 }
 
@@ -45,9 +47,10 @@ impl Driver {
         // SAFETY: the names are C strings, and a library that is loaded already runs no
         // initializers.
         let loaded = |name: &&CStr| unsafe { libc::dlopen(name.as_ptr(), how) };
-        let library = api.libraries().iter().map(loaded).find(|library| !library.is_null())?;
-        // SAFETY: `library` is loaded, and the reference to it is never given back.
-        Some(unsafe { Functions::of(library, api) }.map(|calls| Driver { api, calls }))
+        let mut libraries = api.libraries().iter().map(loaded).enumerate();
+        let (library, handle) = libraries.find(|(_, handle)| !handle.is_null())?;
+        // SAFETY: the library is loaded, and the reference to it is never given back.
+        Some(unsafe { Functions::of(handle, api) }.map(|calls| Driver { api, library, calls }))
     }
 
     /// Starts to copy `bytes` bytes in a stream.
@@ -134,6 +137,8 @@ impl Driver {
             | code::NOT_INITIALIZED
             | code::DEINITIALIZED
             | code::INVALID_CONTEXT => Ok(false),
+            // Where HIP finds no device, it answers so to every question.
+            code::NO_DEVICE | code::INVALID_DEVICE if self.api == Api::Hip => Ok(false),
             result => self.check("tell what memory an address is in", result).map(|()| true),
         }
     }
@@ -157,7 +162,8 @@ impl Driver {
         // SAFETY: all pointers are to local variables.
         unsafe {
             let state = (self.calls.primary_state)(device, &raw mut flags, &raw mut active);
-            if state != code::SUCCESS || active == 0 {
+            // HIP does not count every use of a device, and has no other contexts.
+            if self.api == Api::Cuda && (state != code::SUCCESS || active == 0) {
                 return None;
             }
             // Only this tells the handle. The program, whose memory is in the context, keeps it.
@@ -175,12 +181,24 @@ impl Driver {
     /// # Errors
     /// If the driver refuses the context.
     pub(crate) fn enter(&self, context: ContextHandle) -> Result<Entered<'_>> {
-        // SAFETY: `context` is a handle from the driver, which checks it.
-        self.check("use the context of the memory", unsafe { (self.calls.push_context)(context) })?;
+        let calls = &self.calls;
+        let mut before = ContextHandle(ptr::null_mut());
+        // SAFETY: `context` is a handle from the driver, which checks it. It writes one handle.
+        let entered = unsafe {
+            match self.api {
+                Api::Cuda => (calls.push_context)(context),
+                // What is popped there does not become current again.
+                Api::Hip => match (calls.current_context)(&raw mut before) {
+                    code::SUCCESS => (calls.set_context)(context),
+                    refused => refused,
+                },
+            }
+        };
+        self.check("use the context of the memory", entered)?;
         let mut mode = CAPTURE_MODE_RELAXED;
         // SAFETY: `mode` is a local variable.
         unsafe { (self.calls.exchange_capture_mode)(&raw mut mode) };
-        Ok(Entered { driver: self, mode })
+        Ok(Entered { driver: self, before, mode })
     }
 }
 
@@ -188,18 +206,24 @@ impl Driver {
 /// has under way.
 pub(crate) struct Entered<'a> {
     driver: &'a Driver,
+    /// The thread's own context, with HIP.
+    before: ContextHandle,
     /// The thread's own mode.
     mode: c_int,
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
+        let calls = &self.driver.calls;
         let mut context = ContextHandle(ptr::null_mut());
         // SAFETY: both pointers are to variables of this function or of `self`. Results do not
         // matter: a driver that is shutting down refuses everything.
         unsafe {
-            (self.driver.calls.exchange_capture_mode)(&raw mut self.mode);
-            (self.driver.calls.pop_context)(&raw mut context);
+            (calls.exchange_capture_mode)(&raw mut self.mode);
+            match self.driver.api {
+                Api::Cuda => (calls.pop_context)(&raw mut context),
+                Api::Hip => (calls.set_context)(self.before),
+            };
         }
     }
 }

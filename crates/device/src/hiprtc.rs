@@ -10,6 +10,7 @@ use crate::abi::{Code, code, functions};
 use crate::api::Api;
 use crate::kernel_names::KernelFile;
 
+/// For each of HIP's [libraries](Api::libraries), the one of the same version.
 const LIBRARIES: [&CStr; 2] = [c"libhiprtc.so.7", c"libhiprtc.so.6"];
 
 const HEADER: &CStr = c"dialect.h";
@@ -37,12 +38,13 @@ functions! {
 }
 
 impl Functions {
-    /// Loads the library.
-    fn load() -> Result<Functions, String> {
-        // SAFETY: the names are C strings. The library's initializers are those of AMD.
-        let opened = |name: &&CStr| unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
-        let library = LIBRARIES.iter().map(opened).find(|library| !library.is_null());
-        let library = library.ok_or_else(loader_error)?;
+    /// Loads the library with this index.
+    fn load(library: usize) -> Result<Functions, String> {
+        // SAFETY: the name is a C string. The library's initializers are those of AMD.
+        let library = unsafe { libc::dlopen(LIBRARIES[library].as_ptr(), libc::RTLD_NOW) };
+        if library.is_null() {
+            return Err(loader_error());
+        }
         // SAFETY: `library` is loaded, and the reference to it is never given back.
         unsafe { Functions::of(library, Api::Hip) }
     }
@@ -81,16 +83,18 @@ fn source(file: KernelFile) -> &'static str {
     }
 }
 
-/// The code of a file of kernels for the current device.
+/// The code of a file of kernels for the current device. `library` is the index of the driver's
+/// library.
 ///
 /// # Errors
 /// A sentence that says why it cannot be compiled.
-pub(crate) fn compiled(file: KernelFile) -> Result<Vec<u8>, String> {
-    compile(file).map_err(|why| format!("hiprtc, which compiles kernels for AMD GPUs: {why}"))
+pub(crate) fn compiled(file: KernelFile, library: usize) -> Result<Vec<u8>, String> {
+    compile(file, library)
+        .map_err(|why| format!("hiprtc, which compiles kernels for AMD GPUs: {why}"))
 }
 
-fn compile(file: KernelFile) -> Result<Vec<u8>, String> {
-    let functions = Functions::load()?;
+fn compile(file: KernelFile, library: usize) -> Result<Vec<u8>, String> {
+    let functions = Functions::load(library)?;
     let text = |text: &str| CString::new(text).map_err(|error| error.to_string());
     let (source, header) = (text(source(file))?, text(HEADER_TEXT)?);
     let (headers, names) = ([header.as_ptr()], [HEADER.as_ptr()]);

@@ -13,8 +13,6 @@ use crate::abi::{Code, DeviceNumber, Uuid, code, functions};
 use crate::api::Api;
 use crate::driver::Driver;
 
-/// `CUDA_ERROR_NO_DEVICE`, `hipErrorNoDevice`.
-const NO_DEVICE: Code = 100;
 /// The compute modes in which other processes are kept out.
 const PROHIBITED: c_int = 2;
 const EXCLUSIVE_PROCESS: c_int = 3;
@@ -24,13 +22,13 @@ const EXCLUSIVE_PROCESS: c_int = 3;
 pub fn is_supported(api: Api) -> bool {
     match Driver::of_program(api) {
         Some(driver) => driver.is_ok(),
-        None => api.signs().iter().any(|sign| Path::new(sign).exists()),
+        None => may_work(api),
     }
 }
 
-/// The same of any API.
-pub fn any_is_supported() -> bool {
-    [Api::Cuda, Api::Hip].into_iter().any(is_supported)
+/// True if a driver of this API can work on this machine.
+pub(crate) fn may_work(api: Api) -> bool {
+    api.signs().iter().any(|sign| Path::new(sign).exists())
 }
 
 /// A row: key, label, value, reason.
@@ -260,7 +258,7 @@ impl LoadedDriver {
         // SAFETY: `count` is a local variable.
         unsafe {
             let started = (self.calls.initialize)(0);
-            if started == NO_DEVICE {
+            if started == code::NO_DEVICE {
                 return Ok(Vec::new());
             }
             self.check("start", started)?;

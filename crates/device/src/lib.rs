@@ -61,7 +61,7 @@ use transfer::{SharedState, Side, SideMemory};
 
 pub use api::Api;
 pub use failure::DeviceFailures;
-pub use inventory::{any_is_supported, is_supported, survey};
+pub use inventory::{is_supported, survey};
 
 /// What there is once the program has loaded the driver.
 #[derive(Debug)]
@@ -106,9 +106,16 @@ impl Gpus {
         self.libraries.have_grown()
     }
 
-    /// True if the program has loaded the driver, and it has been looked for.
+    /// True if the program has loaded the driver.
     pub fn is_present(&self) -> bool {
-        self.present.get().is_some()
+        let look = || if self.may_be_present() { self.look() } else { None };
+        self.present.get().or_else(look).is_some()
+    }
+
+    /// True if programs on this host may use the driver. Opens no file unless the program has
+    /// loaded new libraries.
+    pub fn may_be_on_host(&self) -> bool {
+        self.is_present() || inventory::may_work(self.api)
     }
 
     /// True if `address` is in the memory of a device that the processor cannot access. Pinned and
@@ -250,7 +257,7 @@ impl Gpus {
         reduction: Reduction,
     ) -> Result<Option<StartedReduction>> {
         let Reduction { input, inout, count, .. } = reduction;
-        match self.reducing_context(kernel, basic, &[input, inout], count)? {
+        match self.reducing_context(kernel, basic, &[(input, count), (inout, count)])? {
             // SAFETY: both vectors are memory of the context and aligned; they are valid until the
             // result is dropped, and do not overlap (this function's contract).
             Some(context) => unsafe {
@@ -260,21 +267,20 @@ impl Gpus {
         }
     }
 
-    /// The context whose device reduces vectors of `count` elements at these addresses; `None` if
-    /// there is none.
+    /// The context whose device reduces these vectors, given by address and number of elements;
+    /// `None` if there is none.
     fn reducing_context(
         &self,
         kernel: Kernel,
         basic: Basic,
-        vectors: &[Address],
-        count: u64,
+        vectors: &[(Address, u64)],
     ) -> Result<Option<Arc<DeviceContext>>> {
         let Some(Present { driver, .. }) = self.present.get().or_else(|| self.look()) else {
             return Ok(None);
         };
-        let bytes = count.saturating_mul(basic.extent() as u64);
         let mut common: Option<Arc<DeviceContext>> = None;
-        for &vector in vectors {
+        for &(vector, count) in vectors {
+            let bytes = count.saturating_mul(basic.extent() as u64);
             let context = self.context_of_vector(driver, vector, bytes)?;
             let Some(context) = context else { return Ok(None) };
             let is_aligned = vector.is_multiple_of(basic.alignment() as u64);
@@ -357,12 +363,12 @@ impl Device for Gpus {
         &self,
         operation: Operation,
         basic: Basic,
-        vectors: &[*const u8],
-        count: i64,
+        vectors: &[(*const u8, i64)],
     ) -> Option<u64> {
-        let vectors: Vec<Address> = vectors.iter().map(|&vector| vector as Address).collect();
+        let part = |&(at, count): &(*const u8, i64)| (at as Address, count.max(0) as u64);
+        let vectors: Vec<(Address, u64)> = vectors.iter().map(part).collect();
         let kernel = Kernel::Reduce(operation, basic);
-        let context = self.reducing_context(kernel, basic, &vectors, count.max(0) as u64);
+        let context = self.reducing_context(kernel, basic, &vectors);
         self.reporter.ok(context)?.map(|context| context.uuid.number())
     }
 

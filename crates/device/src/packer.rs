@@ -110,8 +110,6 @@ impl Packer {
             && let Some(piece) = self.pieces.pop_front()
         {
             self.side.context.free_slot(piece.slot);
-            // SAFETY: as above.
-            unsafe { self.start_pieces()? };
         }
         Ok(Step::Done(step))
     }

@@ -57,23 +57,20 @@ pub(crate) fn allocation(driver: &Driver, address: Address) -> Result<Option<Dev
     let mut context = ContextHandle(ptr::null_mut());
     let (mut start, mut size, mut buffer): (Address, usize, u64) = (0, 0, 0);
     let mut device: DeviceNumber = -1;
-    // HIP does not tell the context; another number takes its place.
-    let mut unused = 0u64;
-    let (first, of_context) = match driver.api {
-        Api::Cuda => (attribute::CONTEXT, (&raw mut context).cast()),
-        Api::Hip => (attribute::BUFFER_ID, (&raw mut unused).cast()),
+    // HIP documents that it tells no context, and tells sizes of 32 bits; numbers that are not used
+    // take their places.
+    let (mut unused, is_cuda) = ([0u64; 3], driver.api == Api::Cuda);
+    let [of_context, of_start, of_size] = match is_cuda {
+        true => [(&raw mut context).cast(), (&raw mut start).cast(), (&raw mut size).cast()],
+        false => unused.each_mut().map(|word| ptr::from_mut(word).cast()),
     };
-    let values: [*mut c_void; 5] = [
-        of_context,
-        (&raw mut start).cast(),
-        (&raw mut size).cast(),
-        (&raw mut buffer).cast(),
-        (&raw mut device).cast(),
-    ];
+    let asked = |attribute| if is_cuda { attribute } else { attribute::BUFFER_ID };
+    let values: [*mut c_void; 5] =
+        [of_context, of_start, of_size, (&raw mut buffer).cast(), (&raw mut device).cast()];
     let attributes: [c_int; 5] = [
-        first,
-        attribute::RANGE_START,
-        attribute::RANGE_SIZE,
+        asked(attribute::CONTEXT),
+        asked(attribute::RANGE_START),
+        asked(attribute::RANGE_SIZE),
         attribute::BUFFER_ID,
         attribute::DEVICE_ORDINAL,
     ];
@@ -81,6 +78,11 @@ pub(crate) fn allocation(driver: &Driver, address: Address) -> Result<Option<Dev
     let known = unsafe { driver.pointer_attributes(address, attributes, values)? };
     if !known || device < 0 {
         return Ok(None);
+    }
+    if !is_cuda {
+        // SAFETY: the driver writes one address and one size.
+        let found = unsafe { (driver.calls.address_range)(&raw mut start, &raw mut size, address) };
+        driver.check("tell the allocation of an address", found)?;
     }
     // Stream-ordered and virtual memory belong to no context.
     if context.0.is_null() {

@@ -32,8 +32,8 @@ impl DeviceVectors {
         let originals = originals.collect::<Option<Vec<_>>>()?;
         let (datatype, device) = (originals.first()?.datatype()?, originals.first()?.device()?);
         let pointers: Vec<*mut u8> = originals.iter().map(|piece| piece.pointer).collect();
-        let addresses: Vec<*const u8> = pointers.iter().map(|at| at.cast_const()).collect();
-        let number = device.reducing(named, basic, &addresses, operand.count)?;
+        let parts = originals.iter().map(|piece| (piece.pointer.cast_const(), piece.count));
+        let number = device.reducing(named, basic, &parts.collect::<Vec<_>>())?;
         let mut pointers = pointers.into_iter();
         let send = operand.send.and_then(|_| pointers.next());
         Some(DeviceVectors {

@@ -170,6 +170,7 @@ pub struct PlanLength {
     edges: usize,
     expansions: usize,
     memory: usize,
+    device_memory: usize,
 }
 
 impl Plan {
@@ -206,8 +207,13 @@ impl Plan {
 
     /// The lengths of all parts.
     pub fn length_of_all(&self) -> PlanLength {
-        let (steps, edges) = (self.steps.len(), self.edges.len());
-        PlanLength { steps, edges, expansions: self.expansions.len(), memory: self.memory.len() }
+        PlanLength {
+            steps: self.steps.len(),
+            edges: self.edges.len(),
+            expansions: self.expansions.len(),
+            memory: self.memory.len(),
+            device_memory: self.device_memory.len(),
+        }
     }
 
     /// Removes what was [appended](Plan::append) when the plan had this length.
@@ -216,6 +222,7 @@ impl Plan {
         self.edges.truncate(length.edges);
         self.expansions.truncate(length.expansions);
         self.memory.truncate(length.memory);
+        self.device_memory.truncate(length.device_memory);
     }
 
     /// Bytes of memory that the plan occupies: its steps, and their intermediate results.

@@ -36,6 +36,8 @@ SAME(hipDrvGetErrorName, cuGetErrorName, (hipError_t error, const char **text), 
 SAME(hipDrvGetErrorString, cuGetErrorString, (hipError_t error, const char **text), (error, text))
 SAME(hipCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext context), (context))
 SAME(hipCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext * context), (context))
+SAME(hipCtxGetCurrent, cuCtxGetCurrent, (CUcontext * context), (context))
+SAME(hipCtxSetCurrent, cuCtxSetCurrent, (CUcontext context), (context))
 SAME(hipCtxGetDevice, cuCtxGetDevice, (CUdevice * device), (device))
 SAME(hipDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState,
      (CUdevice device, unsigned *flags, int *active), (device, flags, active))
@@ -86,13 +88,25 @@ EXPORTED hipError_t hipMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t byte
     return cuMemcpyAsync(to, from, bytes, stream);
 }
 
-/* HIP does not tell the context of memory. */
+/* The runtime starts by itself, which fails without a device. What its header calls unsupported is
+ * refused. */
 EXPORTED hipError_t hipDrvPointerGetAttributes(unsigned count, CUpointer_attribute *wanted,
                                                void **values, CUdeviceptr at)
 {
+    hipError_t started = cuInit(0);
+    if (started) return started;
     for (unsigned i = 0; i < count; i++)
         if (wanted[i] == POINTER_ATTRIBUTE_CONTEXT) return NOT_SUPPORTED;
     return cuPointerGetAttributes(count, wanted, values, at);
+}
+
+/* Unlike CUDA's, it needs no context. */
+EXPORTED hipError_t hipMemGetAddressRange(CUdeviceptr *start, size_t *size, CUdeviceptr at)
+{
+    CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                    CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *values[] = {start, size};
+    return cuPointerGetAttributes(2, wanted, values, at);
 }
 
 /* A program is its source, and its code the names of the kernels that the stub has instead, in the

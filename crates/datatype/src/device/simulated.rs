@@ -127,7 +127,7 @@ impl Device for SimulatedDevice {
         Some(Box::new(SlowReduction { calls: 0 }))
     }
 
-    fn reducing(&self, operation: Operation, basic: Basic, _: &[*const u8], _: i64) -> Option<u64> {
+    fn reducing(&self, operation: Operation, basic: Basic, _: &[(*const u8, i64)]) -> Option<u64> {
         reduce::reduction(operation, basic).map(|_| 1)
     }
 

@@ -31,6 +31,12 @@ pub(crate) fn may_exist() -> bool {
     CUDA.may_be_present() || HIP.may_be_present()
 }
 
+/// True if ranks of this host may use the memory of devices, now or later.
+#[cold]
+pub(crate) fn are_on_host() -> bool {
+    CUDA.may_be_on_host() || HIP.may_be_on_host()
+}
+
 /// The device whose memory holds elements of `datatype` at `buffer`; `None` if all are in host
 /// memory.
 #[cold]

@@ -10,12 +10,11 @@ use towpath_collective::failure::in_other_call;
 use towpath_collective::numbers::CallForm;
 use towpath_collective::select::Subscription;
 use towpath_collective::{HostCopies, Operation, Selection, Team};
-use towpath_device::any_is_supported;
 use towpath_engine::Engine;
 use towpath_wires::Wires;
 
 use crate::objects::comm::Comm;
-use crate::process::{Process, ending};
+use crate::process::{Process, devices, ending};
 
 /// A nonblocking or persistent call.
 pub(crate) type BoardCall = QueuedCall<Caller>;
@@ -66,7 +65,7 @@ pub(crate) fn offer(team: &Team, process: &Process, wires: &mut Wires, longest: 
     let head = process.segment.head();
     let ranks = head.local_ranks.load(Ordering::Relaxed);
     let is_certain = head.affinities.load(Ordering::Relaxed) >= ranks;
-    BoardOffer::new(location, subscription(process), is_certain).with_devices(any_is_supported())
+    BoardOffer::new(location, subscription(process), is_certain).with_devices(devices::are_on_host())
 }
 
 /// The offer once all members have announced their affinity. Member 0 decides for all, because the

@@ -25,10 +25,10 @@ unsafe fn try_execute(view: &CommView<'_>, work: &CollectiveWork) -> Result<bool
     let CommView { comm, selection } = *view;
     let call = |work| Prepared { view: CommView { comm, selection }, work };
     let Some(operation) = work.operation() else { return Ok(false) };
-    if !boards::has_devices(comm, operation, selection)? {
+    let mut agreement = DeviceAgreement::new(work, view.rank());
+    if !boards::has_devices(comm, &agreement.exchange(), selection)? {
         return Ok(false);
     }
-    let mut agreement = DeviceAgreement::new(work, view.rank());
     // SAFETY: the agreement lives during the exchanges. The plan names memory that lives during the
     // call (this function's contract).
     unsafe {

@@ -384,6 +384,7 @@ impl<'a> Prepared<'a> {
 fn alone(comm: &Comm, work: &CollectiveWork) -> Option<LoneCall> {
     match work {
         CollectiveWork::Operation(operation) if comm.group.peers.len() == 1 => LoneCall::new(operation),
+        CollectiveWork::Long(work) => alone(comm, work),
         _ => None,
     }
 }
