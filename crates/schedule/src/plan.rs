@@ -216,8 +216,12 @@ impl Plan {
         }
     }
 
-    /// Removes what was [appended](Plan::append) when the plan had this length.
+    /// Removes what was [appended](Plan::append) when the plan had this length. Only expansions
+    /// append to a plan that is in use.
     pub fn truncate(&mut self, length: PlanLength) {
+        if self.expansions.is_empty() {
+            return;
+        }
         self.steps.truncate(length.steps);
         self.edges.truncate(length.edges);
         self.expansions.truncate(length.expansions);
