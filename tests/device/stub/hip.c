@@ -34,8 +34,6 @@ SAME(hipDeviceTotalMem, cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device), 
 SAME(hipDeviceGetUuid, cuDeviceGetUuid, (CUuuid * uuid, CUdevice device), (uuid, device))
 SAME(hipDrvGetErrorName, cuGetErrorName, (hipError_t error, const char **text), (error, text))
 SAME(hipDrvGetErrorString, cuGetErrorString, (hipError_t error, const char **text), (error, text))
-SAME(hipCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext context), (context))
-SAME(hipCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext * context), (context))
 SAME(hipCtxGetCurrent, cuCtxGetCurrent, (CUcontext * context), (context))
 SAME(hipCtxSetCurrent, cuCtxSetCurrent, (CUcontext context), (context))
 SAME(hipCtxGetDevice, cuCtxGetDevice, (CUdevice * device), (device))
@@ -72,6 +70,19 @@ SAME(hipIpcOpenMemHandle, cuIpcOpenMemHandle_v2,
 SAME(hipIpcCloseMemHandle, cuIpcCloseMemHandle, (CUdeviceptr at), (at))
 SAME(hipThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,
      (CUstreamCaptureMode * mode), (mode))
+
+/* What is popped does not become current again in HIP, so nobody should push. */
+EXPORTED hipError_t hipCtxPushCurrent(CUcontext context)
+{
+    (void)context;
+    return NOT_SUPPORTED;
+}
+
+EXPORTED hipError_t hipCtxPopCurrent(CUcontext *context)
+{
+    (void)context;
+    return NOT_SUPPORTED;
+}
 
 EXPORTED hipError_t hipDeviceGetAttribute(int *value, int attribute, CUdevice device)
 {
