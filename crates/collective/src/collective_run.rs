@@ -74,13 +74,13 @@ impl<O: QueueOwner> CollectiveRun<O> {
     /// before it has announced its sleep again: a device has completed a copy, or the run does not
     /// wait for what it waited for before.
     pub fn post(&mut self, engine: &mut O::Engine) -> (Progress, bool) {
-        let copies = self.copies();
+        let copies = self.device_work();
         let (progress, has_moved) = match self {
             CollectiveRun::ByMessages(run) => (run.post(engine), false),
             CollectiveRun::Queued(call) => call.post(engine),
             CollectiveRun::Phased(call) => call.post(engine),
         };
-        (progress, has_moved || progress != Progress::Running || self.copies() < copies)
+        (progress, has_moved || progress != Progress::Running || self.device_work() < copies)
     }
 
     /// Executes the copies and reductions that are ready, like [`Run::compute`].
@@ -140,12 +140,12 @@ impl<O: QueueOwner> CollectiveRun<O> {
         }
     }
 
-    /// Number of copies that a device works on, like [`Run::copies`].
-    pub fn copies(&self) -> usize {
+    /// Number of copies and reductions that devices work on, like [`Run::device_work`].
+    pub fn device_work(&self) -> usize {
         match self {
-            CollectiveRun::ByMessages(run) => run.copies(),
-            CollectiveRun::Queued(call) => call.copies(),
-            CollectiveRun::Phased(call) => call.copies(),
+            CollectiveRun::ByMessages(run) => run.device_work(),
+            CollectiveRun::Queued(call) => call.device_work(),
+            CollectiveRun::Phased(call) => call.device_work(),
         }
     }
 }

@@ -27,7 +27,7 @@ const FOLLOWS: usize = 2;
 pub struct DeviceAgreement {
     /// The vectors of this rank, if they are on a device that can reduce them.
     vectors: Option<DeviceVectors>,
-    words: Box<[u64; 3]>,
+    words: [u64; 3],
 }
 
 impl DeviceAgreement {
@@ -42,10 +42,11 @@ impl DeviceAgreement {
         let vectors = work.device_vectors(rank);
         let number = vectors.as_ref().map_or(0, DeviceVectors::device);
         let follows = vectors.is_some() || matches!(work, CollectiveWork::Operation(_));
-        DeviceAgreement { vectors, words: Box::new([number, !number, u64::from(follows)]) }
+        DeviceAgreement { vectors, words: [number, !number, u64::from(follows)] }
     }
 
-    /// The operation by which the ranks tell each other. It names memory of the agreement.
+    /// The operation by which the ranks tell each other. It names memory of the agreement, which
+    /// must not move before it is over.
     ///
     /// # Panics
     /// Never: integers have a minimum.

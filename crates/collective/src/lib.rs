@@ -42,9 +42,9 @@ pub use phased::PhasedCall;
 pub use placements::{AgreedRates, LinkCheck, Placements};
 pub use run::{Progress, Run};
 pub use towpath_schedule::{
-    Blocks, Buffer, Call, CallSignature, DeviceVectors, Element, HostCopies, Operation, Pays,
-    Placement, Plan, PlanError, Reducer, Selection, Team, allgather, allreduce, alltoall, barrier,
-    broadcast, buffers, gather, hierarchy, inter, neighborhood, probe, reduce, reduce_scatter,
-    reducer, scan, scatter, select,
+    Blocks, Buffer, Call, CallSignature, Element, HostCopies, Operation, Pays, Placement, Plan,
+    PlanError, Reducer, Selection, Team, allgather, allreduce, alltoall, barrier, broadcast,
+    buffers, gather, hierarchy, inter, neighborhood, probe, reduce, reduce_scatter, reducer, scan,
+    scatter, select,
 };
 pub use work::CollectiveWork;

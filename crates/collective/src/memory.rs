@@ -198,7 +198,7 @@ pub unsafe fn reduce_elements(reducer: &Reducer, input: *const u8, inout: *mut u
 }
 
 /// How far a reduction has come at its beginning.
-pub(crate) enum Reduction {
+pub(crate) enum Reduced {
     Done,
     Pending(Box<dyn DeviceWork>),
     /// Its device cannot compute it.
@@ -216,16 +216,16 @@ pub(crate) unsafe fn reduce(
     (input, inout): (*const u8, *mut u8),
     count: i64,
     device: Option<&dyn Device>,
-) -> Reduction {
+) -> Reduced {
     let Some(device) = device else {
         // SAFETY: both vectors have the elements, in host memory, and are apart (this function's
         // contract).
         unsafe { reduce_elements(reducer, input, inout, count) };
-        return Reduction::Done;
+        return Reduced::Done;
     };
     // SAFETY: this function has the same contract.
     unsafe { start_on(device, reducer, (input, inout), count) }
-        .map_or(Reduction::Refused, Reduction::Pending)
+        .map_or(Reduced::Refused, Reduced::Pending)
 }
 
 /// Starts a reduction on a device, if that can compute it.

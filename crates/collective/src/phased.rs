@@ -192,9 +192,9 @@ impl<O: QueueOwner> PhasedCall<O> {
         self.phases.get(self.current).is_some_and(CollectiveRun::is_on_board)
     }
 
-    /// Number of copies that a device works on, like [`Run::copies`].
-    pub fn copies(&self) -> usize {
-        self.phases.get(self.current).map_or(0, CollectiveRun::copies)
+    /// Number of copies and reductions that devices work on, like [`Run::device_work`].
+    pub fn device_work(&self) -> usize {
+        self.phases.get(self.current).map_or(0, CollectiveRun::device_work)
     }
 }
 

@@ -17,7 +17,7 @@ use towpath_schedule::plan::{NONE, Plan, PlanLength, PlanStep, StepAction, StepI
 
 use crate::board::{BoardNotices, CallBeside, renumbered};
 use crate::failure::Failure;
-use crate::memory::{self, PendingWork, Reduction};
+use crate::memory::{self, PendingWork, Reduced};
 use crate::numbers::{self, signature_of};
 use crate::order::CallOrder;
 
@@ -183,7 +183,7 @@ impl Run {
 
     /// Number of copies and reductions that devices work on. A device that completes wakes no
     /// sleeping thread, so call [`Run::post`] again without sleeping.
-    pub fn copies(&self) -> usize {
+    pub fn device_work(&self) -> usize {
         self.device_work.len()
     }
 
@@ -338,7 +338,7 @@ impl Run {
                 continue;
             }
             let progress = self.progress();
-            if progress != Progress::Running || self.copies() == 0 || !self.advance_work() {
+            if progress != Progress::Running || self.device_work() == 0 || !self.advance_work() {
                 return progress;
             }
         }
@@ -397,12 +397,12 @@ impl Run {
                     // (contract of `Run::start`), and the plan's edges keep conflicting steps
                     // apart.
                     match unsafe { memory::reduce(reducer, (*input, *inout), *count, *device) } {
-                        Reduction::Done => {}
-                        Reduction::Pending(work) => {
+                        Reduced::Done => {}
+                        Reduced::Pending(work) => {
                             self.device_work.push((step, PendingWork::Reduction(work)));
                             continue;
                         }
-                        Reduction::Refused => {
+                        Reduced::Refused => {
                             self.failure.get_or_insert(Failure::Device);
                         }
                     }

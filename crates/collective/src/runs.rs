@@ -182,7 +182,7 @@ impl<O: QueueOwner> Runs<O> {
     /// True while a device works on a copy of a run. A device wakes no thread when it completes.
     pub fn is_device_busy(&self) -> bool {
         let is_copying = |id: &RunId| match self.slots.get(id.0) {
-            Some(RunSlot::Running(run)) => run.copies() > 0,
+            Some(RunSlot::Running(run)) => run.device_work() > 0,
             _ => false,
         };
         self.running.iter().any(is_copying)

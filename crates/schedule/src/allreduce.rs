@@ -39,8 +39,11 @@ pub(crate) fn append_after(
     if forced.is_none() && folds_by_groups(&builder.team, operand, true) {
         by_groups(builder, call, operand, receive, ready);
     } else {
-        let kind = (Collective::Allreduce, size);
-        match call.selection.choose_for(operand, kind, Algorithm::ReduceBcast) {
+        match call.selection.choose_reduction(
+            operand,
+            (Collective::Allreduce, size),
+            Algorithm::ReduceBcast,
+        ) {
             Algorithm::Hierarchical => {
                 ready.wait(builder);
                 hierarchy::reductions::allreduce(builder, call, operand, receive);

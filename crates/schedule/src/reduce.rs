@@ -41,8 +41,7 @@ pub(crate) fn append(
         by_groups(builder, root, operand, result, ready);
         return builder.phase();
     }
-    let kind = (Collective::Reduce, size);
-    match call.selection.choose_for(operand, kind, Algorithm::Linear) {
+    match call.selection.choose_reduction(operand, (Collective::Reduce, size), Algorithm::Linear) {
         Algorithm::Hierarchical => {
             ready.wait(builder);
             hierarchy::reductions::reduce(builder, call, root, operand, result);

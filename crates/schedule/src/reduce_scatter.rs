@@ -27,8 +27,11 @@ pub fn reduce_scatter(
     let starts = starts_of(counts);
     // Element 0 of the vector whose own block is `receive`.
     let into = operand.element.at(receive, -starts[call.team.rank]);
-    let kind = (Collective::ReduceScatter, size);
-    match call.selection.choose_for(operand, kind, Algorithm::ReduceThenScatter) {
+    match call.selection.choose_reduction(
+        operand,
+        (Collective::ReduceScatter, size),
+        Algorithm::ReduceThenScatter,
+    ) {
         Algorithm::Hierarchical => {
             hierarchy::reductions::reduce_scatter(&mut builder, operand, &starts, receive);
         }

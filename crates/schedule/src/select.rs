@@ -545,7 +545,7 @@ impl Selection {
     /// The algorithm of a reduction: as chosen, or `on_one_device` if all vectors are on one and no
     /// algorithm is forced. One rank computes everything there, since a device that works for
     /// several processes in turn loses more time than that takes.
-    pub(crate) fn choose_for(
+    pub(crate) fn choose_reduction(
         &self,
         operand: &Operand,
         (collective, size): (Collective, Size),

@@ -475,10 +475,10 @@ impl<O: QueueOwner> QueuedCall<O> {
         matches!(self.stage, Stage::OnBoard(_))
     }
 
-    /// Number of copies that a device works on, like [`Run::copies`].
-    pub fn copies(&self) -> usize {
+    /// Number of copies and reductions that devices work on, like [`Run::device_work`].
+    pub fn device_work(&self) -> usize {
         match &self.stage {
-            Stage::ByMessages(run) | Stage::Apart(run) => run.copies(),
+            Stage::ByMessages(run) | Stage::Apart(run) => run.device_work(),
             _ => 0,
         }
     }

@@ -255,5 +255,5 @@ fn step(network: &mut Network, rank: usize, run: &mut Run) -> bool {
         run.compute();
         return true;
     }
-    before != network.tickets || outcomes != network.outcomes.len() || run.copies() > 0
+    before != network.tickets || outcomes != network.outcomes.len() || run.device_work() > 0
 }

@@ -237,13 +237,13 @@ fn a_lost_run_copies_no_more() {
     // SAFETY: both stores live to the end of the test.
     let mut run = unsafe { Run::start(gather(&call, &arguments).unwrap(), 0) };
     run.compute();
-    assert_eq!(run.copies(), 1);
+    assert_eq!(run.device_work(), 1);
     let lost = Outcome { bytes: 0, truncated: false, lost: true, immediate: 0 };
     assert_eq!(
         run.post(&mut Scripted::Complete(lost)),
         Progress::Failed(Failure::Lost { peer: PeerIndex(1) })
     );
-    assert_eq!(run.copies(), 0);
+    assert_eq!(run.device_work(), 0);
 }
 
 #[test]
