@@ -50,10 +50,14 @@ pub(crate) struct IpcHandle(pub(crate) [u64; 8]);
 pub(crate) struct Uuid(pub(crate) [u8; 16]);
 
 impl Uuid {
+    /// Its words.
+    pub(crate) fn words(self) -> [u64; 2] {
+        [0, 8].map(|first| u64::from_ne_bytes(std::array::from_fn(|byte| self.0[first + byte])))
+    }
+
     /// A number that tells devices of a host apart: their UUIDs are random. Not 0.
     pub(crate) fn number(self) -> u64 {
-        let [low, high] = [0, 8]
-            .map(|first| u64::from_ne_bytes(std::array::from_fn(|index| self.0[first + index])));
+        let [low, high] = self.words();
         (low ^ high).max(1)
     }
 }
@@ -106,11 +110,24 @@ pub(crate) const IPC_LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`.
 pub(crate) const CAPTURE_MODE_RELAXED: c_int = 2;
 
-/// Declares a table of functions of a driver, with their exported names in CUDA and in HIP.
+/// The exported name of a function that only one library has, or of one that two APIs have.
+macro_rules! exported_name {
+    ($api:expr, $only:literal) => {{
+        let _ = $api;
+        $only
+    }};
+    ($api:expr, $cuda:literal, $hip:literal) => {
+        $api.choose($cuda, $hip)
+    };
+}
+pub(crate) use exported_name;
+
+/// Declares a table of functions of a library, with their exported names, in CUDA and in HIP if
+/// both have them.
 macro_rules! functions {
     (
         $(#[$about:meta])* $table:ident;
-        $($name:ident = $cuda:literal, $hip:literal ($($argument:ty),*);)+
+        $($name:ident = $($symbol:literal),+ ($($argument:ty),*);)+
     ) => {
         $(#[$about])*
         #[derive(Clone, Copy)]
@@ -125,7 +142,7 @@ macro_rules! functions {
             /// Which one is missing.
             ///
             /// # Safety
-            /// `library` must be the loaded driver of this API, which is never unloaded.
+            /// `library` must be that library of this API, loaded, and never be unloaded.
             pub(crate) unsafe fn of(
                 library: *mut std::ffi::c_void,
                 api: $crate::api::Api,
@@ -137,7 +154,10 @@ macro_rules! functions {
                         $($name: std::mem::transmute::<
                             *mut std::ffi::c_void,
                             unsafe extern "C" fn($($argument),*) -> $crate::abi::Code,
-                        >(towpath_machine::library::symbol(library, api.choose($cuda, $hip))?),)+
+                        >(towpath_machine::library::symbol(
+                            library,
+                            $crate::abi::exported_name!(api, $($symbol),+),
+                        )?),)+
                     })
                 }
             }

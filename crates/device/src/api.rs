@@ -1,5 +1,5 @@
-//! The drivers that are known. HIP's functions have the names, types and numbers of CUDA's driver
-//! API, but for what is here.
+//! The drivers that are known. HIP's functions have other names than those of CUDA's driver API,
+//! the same types, and the same numbers but for what is here.
 
 use std::ffi::{CStr, c_int};
 

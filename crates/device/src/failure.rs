@@ -75,19 +75,19 @@ impl Default for DeviceFailures {
 
 /// Takes the place of a packer or an unpacker that has failed: gives zeros, and drops what it gets.
 #[derive(Debug)]
-pub(crate) struct Failed {
+pub(crate) struct FailedTransfer {
     /// Bytes that are still to be given.
     left: usize,
 }
 
-impl Failed {
-    pub(crate) fn new(left: usize) -> Failed {
-        Failed { left }
+impl FailedTransfer {
+    pub(crate) fn new(left: usize) -> FailedTransfer {
+        FailedTransfer { left }
     }
 }
 
 // SAFETY: `fill` writes at most `capacity` bytes and reads no memory.
-unsafe impl Fill for Failed {
+unsafe impl Fill for FailedTransfer {
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
         let length = capacity.min(self.left);
         // SAFETY: `into` has room for `capacity` bytes (this function's contract).
@@ -102,7 +102,7 @@ unsafe impl Fill for Failed {
 }
 
 // SAFETY: no memory is accessed.
-unsafe impl Drain for Failed {
+unsafe impl Drain for FailedTransfer {
     unsafe fn drain(&mut self, _: *const u8, length: usize) -> Step {
         Step::Done(length)
     }
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_message_that_has_failed_ends() {
-        let (mut failed, mut bytes) = (Failed::new(5), [7u8; 4]);
+        let (mut failed, mut bytes) = (FailedTransfer::new(5), [7u8; 4]);
         // SAFETY: there is room for the bytes.
         unsafe {
             assert_eq!(failed.fill(bytes.as_mut_ptr(), 3), Step::Done(3));

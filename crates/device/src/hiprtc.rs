@@ -22,18 +22,18 @@ const OPTIONS: [&CStr; 2] = [c"-O3", c"-ffp-contract=off"];
 type Program = *mut c_void;
 
 functions! {
-    /// The functions in use, which NVIDIA's NVRTC has too.
+    /// The functions in use.
     Functions;
-    create = c"nvrtcCreateProgram", c"hiprtcCreateProgram"
+    create = c"hiprtcCreateProgram"
         (*mut Program, *const c_char, *const c_char, c_int, *const *const c_char,
          *const *const c_char);
-    compile = c"nvrtcCompileProgram", c"hiprtcCompileProgram"
+    compile = c"hiprtcCompileProgram"
         (Program, c_int, *const *const c_char);
-    code_size = c"nvrtcGetCUBINSize", c"hiprtcGetCodeSize"
+    code_size = c"hiprtcGetCodeSize"
         (Program, *mut usize);
-    code = c"nvrtcGetCUBIN", c"hiprtcGetCode"
+    code = c"hiprtcGetCode"
         (Program, *mut c_char);
-    destroy = c"nvrtcDestroyProgram", c"hiprtcDestroyProgram"
+    destroy = c"hiprtcDestroyProgram"
         (*mut Program);
 }
 

@@ -195,7 +195,7 @@ impl Processes {
         let mut words = [0; EXPORT_WORDS];
         words[PROCESS] = self.own;
         words[PID] = std::process::id().into();
-        words[DEVICE..DEVICE + 2].copy_from_slice(&device_words(context));
+        words[DEVICE..DEVICE + 2].copy_from_slice(&context.uuid.words());
         let driver = &context.driver;
         RemoteAllocation::of(driver, allocation)?.encode(&mut words[ELEMENTS..]);
         words[ERA] = self.exported().add(driver, (allocation.start, allocation.buffer));
@@ -227,7 +227,7 @@ impl Processes {
     pub(crate) fn prefers(&self, context: &DeviceContext, theirs: &Export) -> bool {
         let words = &theirs.0;
         words[PROCESS] != self.own
-            && words[DEVICE..DEVICE + 2] == device_words(context)
+            && words[DEVICE..DEVICE + 2] == context.uuid.words()
             && words[PID] < u64::from(std::process::id())
     }
 
@@ -336,10 +336,4 @@ impl Processes {
 /// An address of another process's allocation, in this process.
 fn moved(address: Address, opened: &Opened) -> Address {
     address.wrapping_sub(opened.allocation.start).wrapping_add(opened.mapped)
-}
-
-fn device_words(context: &DeviceContext) -> [u64; 2] {
-    let half =
-        |first: usize| u64::from_ne_bytes(std::array::from_fn(|byte| context.uuid.0[first + byte]));
-    [half(0), half(8)]
 }

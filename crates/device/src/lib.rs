@@ -49,7 +49,7 @@ use towpath_datatype::{Basic, Datatype};
 use abi::{Address, ContextHandle};
 use context::DeviceContext;
 use driver::{DeviceError, Driver, Result};
-use failure::{Failed, Reporter};
+use failure::{FailedTransfer, Reporter};
 use host::BrkHeap;
 use kernel_names::Kernel;
 use pointer::DeviceAllocation;
@@ -81,6 +81,8 @@ pub struct Gpus {
     shared: OnceLock<Arc<SharedState>>,
     /// Set once the user has been told that the driver cannot be used.
     complained: OnceLock<()>,
+    /// True if the driver can work on this machine, once that has been asked.
+    may_work: OnceLock<bool>,
     reporter: Reporter,
 }
 
@@ -96,6 +98,7 @@ impl Gpus {
             tables: OnceLock::new(),
             shared: OnceLock::new(),
             complained: OnceLock::new(),
+            may_work: OnceLock::new(),
             reporter: Reporter(report),
         }
     }
@@ -115,7 +118,7 @@ impl Gpus {
     /// True if programs on this host may use the driver. Opens no file unless the program has
     /// loaded new libraries.
     pub fn may_be_on_host(&self) -> bool {
-        self.is_present() || inventory::may_work(self.api)
+        self.is_present() || *self.may_work.get_or_init(|| inventory::may_work(self.api))
     }
 
     /// True if `address` is in the memory of a device that the processor cannot access. Pinned and
@@ -333,7 +336,7 @@ impl Device for Gpus {
         let length = datatype.bytes(count.max(0)) as usize;
         match self.reporter.ok(self.side(datatype, pointer, count)) {
             Some(side) => Box::new(packer::Packer::new(side, length)),
-            None => Box::new(Failed::new(length)),
+            None => Box::new(FailedTransfer::new(length)),
         }
     }
 
@@ -341,7 +344,7 @@ impl Device for Gpus {
         let length = datatype.bytes(count.max(0)) as usize;
         match self.reporter.ok(self.side(datatype, pointer, count)) {
             Some(side) => Box::new(unpacker::Unpacker::new(side, length)),
-            None => Box::new(Failed::new(length)),
+            None => Box::new(FailedTransfer::new(length)),
         }
     }
 

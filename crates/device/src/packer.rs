@@ -9,7 +9,7 @@ use towpath_base::transfer::{Export, Fill, MemorySpace, Step};
 use crate::abi::Address;
 use crate::context::{PinnedSlot, SLOT_BYTES};
 use crate::driver::Result;
-use crate::failure::Failed;
+use crate::failure::FailedTransfer;
 use crate::moves::{self, CopyEngine};
 use crate::tables::PlacedElements;
 use crate::transfer::{Direction, Side};
@@ -33,7 +33,7 @@ pub(crate) struct Packer {
     /// Packed position of the next piece to start.
     position: usize,
     pieces: VecDeque<PackedPiece>,
-    failed: Option<Failed>,
+    failed: Option<FailedTransfer>,
 }
 
 impl Packer {
@@ -128,7 +128,7 @@ unsafe impl Fill for Packer {
             }
         }
         let left = self.left();
-        let failed = self.failed.get_or_insert_with(|| Failed::new(left));
+        let failed = self.failed.get_or_insert_with(|| FailedTransfer::new(left));
         // SAFETY: `into` has room for `capacity` bytes (this function's contract).
         unsafe { failed.fill(into, capacity) }
     }
