@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lets calls of the CUDA driver fail in one of two ranks that exchange messages in device memory.
 
-messages.c has error handlers that end the job, returned.c one that returns.
+messages.c has error handlers that end the job, returned.c one that returns, and slots.c at times.
 
     failures.py                  the 1st, 2nd and 20th call of every function that the library uses
     failures.py --filter REGEX   some of them, by names such as "cuLaunchKernel:20:719:later"
@@ -26,7 +26,11 @@ import library as programs  # noqa: E402
 
 DECLARATIONS = environments.ROOT / "crates/device/src/abi.rs"
 RETURNED = "returned"
-PROGRAMS = {"messages": [100, 1], RETURNED: []}
+# Program, arguments and variables of all ranks.
+JOBS = {"messages": ("messages", [100, 1], {}),
+        "slots, path ring": ("slots", [1, 300000], {"TOWPATH_DEVICE_PATH": "ring"}),
+        "slots, path pinned": ("slots", [1, 300000], {"TOWPATH_DEVICE_PATH": "pinned"}),
+        RETURNED: ("returned", [], {})}
 LIMIT = 20
 RANKS = 2
 CALLS = [1, 2, 20]
@@ -34,9 +38,12 @@ LAUNCH_FAILED, NOT_SUPPORTED = 719, 801
 # What they put into a stream can fail later.
 IN_STREAMS = {"cuEventRecord", "cuLaunchKernel", "cuMemcpyAsync", "cuStreamWriteValue32"}
 # Without them, messages take another way.
-REFUSABLE = {"cuIpcGetMemHandle", "cuIpcOpenMemHandle", "cuPointerSetAttribute"}
+REFUSABLE = {"cuIpcGetMemHandle", "cuIpcOpenMemHandle", "cuMemHostGetDevicePointer",
+             "cuMemHostRegister", "cuPointerSetAttribute"}
 # A message can be right although they have failed; of the others the first failure must be noticed.
-HARMLESS = {"cuCtxPopCurrent", "cuPointerSetAttribute", "cuThreadExchangeStreamCaptureMode"}
+HARMLESS = {"cuCtxPopCurrent", "cuDevicePrimaryCtxGetState", "cuDevicePrimaryCtxRelease",
+            "cuMemHostGetDevicePointer", "cuMemHostRegister", "cuMemHostUnregister",
+            "cuPointerSetAttribute", "cuThreadExchangeStreamCaptureMode"}
 REASON = re.compile(r"the CUDA driver .*\(CUDA_ERROR_LAUNCH_FAILED\)|gives 719")
 WRONG = re.compile(r"byte \d+ of \d+ is")
 
@@ -46,12 +53,12 @@ def used_functions():
     return sorted(set(re.findall(r'c?"(cu[A-Z]\w+?)(?:_v\d)?"', DECLARATIONS.read_text())))
 
 
-def counted_calls(library, program, directory):
+def counted_calls(library, job, directory):
     """How often each rank calls each function in a run without failures."""
     counts = []
     for rank in range(RANKS):
-        log = Path(directory) / f"calls-{program}-{rank}"
-        status, output = job(library, program, rank, {"TOWPATH_STUB_LOG": log})
+        log = Path(directory) / f"calls-{job}-{rank}"
+        status, output = ended(library, job, rank, {"TOWPATH_STUB_LOG": log})
         if status != 0:
             raise SystemExit(f"without failures the job ended with {status}:\n{output}")
         text = "".join(path.read_text() for path in Path(directory).glob(f"{log.name}.*"))
@@ -60,18 +67,19 @@ def counted_calls(library, program, directory):
     return counts
 
 
-def job(library, program, rank, settings):
-    """Status and output of a job in which one rank has these variables."""
-    words = [library.program(program, "mpich"), *PROGRAMS[program]]
+def ended(library, name, rank, settings):
+    """Status and output of a job in which one rank has these variables too."""
+    program, arguments, common = JOBS[name]
+    words = [library.program(program, "mpich"), *arguments]
     command = [library.prefix / "bin/mpiexec"]
     for other in range(RANKS):
         given = [word for name, value in settings.items() for word in ("-env", name, value)]
         command += [":"] * (other > 0) + ["-n", 1, *(given if other == rank else []), *words]
-    return programs.started(command, library.environment({}, 1), LIMIT)
+    return programs.started(command, library.environment(common, 1), LIMIT)
 
 
 def cases(counts):
-    """Rank and failure of all jobs of a program: the ranks take turns."""
+    """Rank and failure of all runs of a job: the ranks take turns."""
     found = []
     for name in used_functions():
         for place, call in enumerate(CALLS):
@@ -85,25 +93,31 @@ def cases(counts):
 
 
 def all_cases(library):
-    """Program, rank and failure of all jobs."""
+    """Job, rank and failure of all runs. Of a job that takes another path than the one before, those
+    with the functions that only this path uses."""
     with tempfile.TemporaryDirectory() as directory:
-        for program in PROGRAMS:
-            counts = counted_calls(library, program, directory)
-            yield from ((program, rank, failure) for rank, failure in cases(counts))
+        seen = set()
+        for job in JOBS:
+            counts = counted_calls(library, job, directory)
+            for rank, failure in cases(counts):
+                function = failure.split(":")[0]
+                if not JOBS[job][2] or function not in seen or function in IN_STREAMS:
+                    yield job, rank, failure
+            seen |= {function for ranks in counts for function in ranks}
 
 
-def problem_of_success(program, failure, output):
+def problem_of_success(job, failure, output):
     """What is wrong with a job that ended with status 0."""
     function, call, code = failure.split(":")[:3]
     if programs.oks(output) != RANKS:
         return "ended well, but not every rank said ok"
-    told = program == RETURNED and REASON.search(output)
+    told = job == RETURNED and REASON.search(output)
     if not told and call == "1" and code == str(LAUNCH_FAILED) and function not in HARMLESS:
         return "nobody has noticed the failure"
     return ""
 
 
-def problem_of(program, failure, status, output):
+def problem_of(job, failure, status, output):
     """What is wrong with the end of a job; empty where nothing is."""
     if failure.endswith(f":{NOT_SUPPORTED}") and status:
         return f"ended with {status} instead of taking another way"
@@ -112,8 +126,8 @@ def problem_of(program, failure, status, output):
     if WRONG.search(output):
         return "data is wrong"
     if status == 0:
-        return problem_of_success(program, failure, output)
-    if program == RETURNED and "gives 719" not in output:
+        return problem_of_success(job, failure, output)
+    if job == RETURNED and "gives 719" not in output:
         return f"ended with {status}, although errors return"
     if status >= 128:
         return f"ended by signal {status - 128}"
@@ -128,13 +142,13 @@ def main():
     options = parser.parse_args()
     library = programs.Library(options.prefix)
     passed = failed = 0
-    for program, rank, failure in all_cases(library):
-        name = f"{program}, {failure}, rank {rank}"
+    for job, rank, failure in all_cases(library):
+        name = f"{job}, {failure}, rank {rank}"
         if not re.search(options.filter, name):
             continue
         began = time.monotonic()
-        status, output = job(library, program, rank, {"TOWPATH_STUB_FAIL": failure})
-        problem = problem_of(program, failure, status, output)
+        status, output = ended(library, job, rank, {"TOWPATH_STUB_FAIL": failure})
+        problem = problem_of(job, failure, status, output)
         passed, failed = passed + (not problem), failed + bool(problem)
         how = "right" if status == 0 else "with its reason"
         print(f"{'FAIL' if problem else 'ok  '} {time.monotonic() - began:5.1f} s  {name}: "

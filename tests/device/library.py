@@ -211,7 +211,7 @@ def main():
     checks = [(one.name, lambda one=one: tried(library, one)) for one in runs]
     if not options.stress:
         checks += [(name, lambda rest=rest: above_bars(library, *rest))
-                   for name, *rest in transfers.listed() if re.search(options.filter, name)]
+                   for name, *rest, _ in transfers.listed() if re.search(options.filter, name)]
     counted = {"ok  ": 0, "FAIL": 0, "skip": 0}
     for name, check in checks:
         began = time.monotonic()

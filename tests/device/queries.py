@@ -94,7 +94,7 @@ def check_info(prefix, on_machine):
     assert "opened by IPC" in text and rows["hip"]["value"].startswith("for HIP"), text
     assert rows["hip device 0"]["why"].startswith("GPU-"), rows
     _, rows = devices(prefix, True, TOWPATH_STUB_EXCLUSIVE="1")
-    assert rows["path within host"]["value"] == "through pinned host memory", rows
+    assert rows["path within host"]["value"] == "through slots in pinned host memory", rows
     assert "exclusive process" in rows["path within host"]["why"], rows
     _, rows = devices(prefix, True, TOWPATH_STUB_FAIL="cuInit:1:999")
     assert "failed to start" in rows["driver"]["why"] and rows["path"]["value"] == "not used", rows

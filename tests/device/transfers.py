@@ -19,14 +19,16 @@ DESCRIPTION = "cuIpcGetMemHandle"
 
 
 def listed():
-    """Of each transfer in the table: name, words of transfer.c, ranks, environment and bars."""
+    """Of each transfer in the table: name, words of transfer.c, ranks, environment, bars, and the
+    number of pieces that go through slots."""
     table = tomllib.loads(TABLE.read_text())
     for transfer in table["transfer"]:
         how = transfer.get("how", "send")
         words = [transfer["layout"], transfer["from"], transfer["to"], how]
         name = "transfer: {3} {0}, {1} to {2}".format(*words) + transfer.get("where", "")
         environment = transfer.get("environment", {})
-        yield name, words, 2 if how == "send" else 1, environment, transfer["at_most"]
+        ranks = 2 if how == "send" else 1
+        yield name, words, ranks, environment, transfer["at_most"], transfer.get("pieces", 1)
 
 
 def counted(output):
@@ -55,14 +57,21 @@ def with_both_descriptions(counts):
             **{name: counts[name] + each * missing for name, each in AROUND.items()}}
 
 
+def with_pieces_one_by_one(counts, pieces):
+    """The counts of a message through slots if the receiver finds each piece by itself, which
+    depends on the time, and begins to unpack it."""
+    return {**counts, **{name: counts[name] + each * (pieces - 1) for name, each in AROUND.items()}}
+
+
 def rewrite(count):
     """Makes the counts of the library as it is the bars. `count(words, ranks, environment)` gives
     those of one transfer."""
     head, *transfers = TABLE.read_text().split("[[transfer]]\n")
-    for place, (_, words, ranks, environment, bars) in enumerate(listed()):
+    for place, (_, words, ranks, environment, bars, pieces) in enumerate(listed()):
         counts = count(words, ranks, environment)
         if bars.get(DESCRIPTION) == 2:
             counts = with_both_descriptions(counts)
+        counts = with_pieces_one_by_one(counts, pieces)
         described = transfers[place].split("[transfer.at_most]\n")[0]
         lines = [f"{name} = {number:_}" for name, number in counts.items()]
         transfers[place] = "\n".join([described + "[transfer.at_most]", *lines, "", ""])

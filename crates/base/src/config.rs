@@ -228,8 +228,8 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_DEVICE_PATH",
         kind: Kind::Text,
         default: "",
-        meaning: "pinned: messages between the device memory of processes of a host go through \
-                  pinned host memory; if not set, a device copies them where it can",
+        meaning: "the only way that messages between the device memory of processes of a host go: \
+                  ipc, ring, pinned or bounce; if not set, the first of these that is possible",
     },
     Setting {
         name: "TOWPATH_TOPOLOGY",

@@ -11,12 +11,14 @@
 //! whichever memory they are in.
 
 mod across;
+pub mod pipeline;
 
 use std::any::Any;
 
 use crate::copy;
 
 pub use across::across;
+use pipeline::{DrainSlots, FillSlots};
 
 /// Number of words in a [`Strides`].
 pub const STRIDES_WORDS: usize = 11;
@@ -139,6 +141,11 @@ pub unsafe trait Fill {
         None
     }
 
+    /// The same message as one that the device packs into slots, if it can.
+    fn pipeline(&mut self) -> Option<&mut dyn FillSlots> {
+        None
+    }
+
     /// Returns the implementation, so that [`Drain::take`] can recognize it and copy without
     /// packing.
     fn as_any(&mut self) -> Option<&mut dyn Any> {
@@ -200,6 +207,11 @@ pub unsafe trait Drain {
     /// write the bytes ([`Fill::write_to`]) rather than this one read them.
     fn lend(&mut self, source: &Export) -> Option<Export> {
         let _ = source;
+        None
+    }
+
+    /// The same message as one that the device unpacks from slots, if it can.
+    fn pipeline(&mut self) -> Option<&mut dyn DrainSlots> {
         None
     }
 
@@ -291,6 +303,14 @@ impl Source {
             Source::Bytes { .. } => None,
             // SAFETY: the memory of both is valid and does not overlap (this function's contract).
             Source::Packer { fill, .. } => unsafe { fill.write_to(target, length) },
+        }
+    }
+
+    /// The message as one that a device packs into slots; see [`Fill::pipeline`].
+    pub fn pipeline(&mut self) -> Option<&mut dyn FillSlots> {
+        match self {
+            Source::Bytes { .. } => None,
+            Source::Packer { fill, .. } => fill.pipeline(),
         }
     }
 
@@ -437,6 +457,14 @@ impl Target {
         match self {
             Target::Bytes { .. } => None,
             Target::Unpacker { drain, .. } => drain.lend(source),
+        }
+    }
+
+    /// The message as one that a device unpacks from slots; see [`Drain::pipeline`].
+    pub fn pipeline(&mut self) -> Option<&mut dyn DrainSlots> {
+        match self {
+            Target::Bytes { .. } => None,
+            Target::Unpacker { drain, .. } => drain.pipeline(),
         }
     }
 

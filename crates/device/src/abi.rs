@@ -75,9 +75,11 @@ pub(crate) mod code {
     pub(crate) const INVALID_DEVICE: Code = 101;
     pub(crate) const INVALID_CONTEXT: Code = 201;
     pub(crate) const NOT_READY: Code = 600;
+    pub(crate) const NOT_SUPPORTED: Code = 801;
     /// What a driver says that cannot open memory of a process, and will not be able to later: no
     /// such device, no access between two devices, not supported.
-    pub(crate) const REFUSE_TO_OPEN: [Code; 4] = [101, 201, 217, 801];
+    pub(crate) const REFUSE_TO_OPEN: [Code; 4] =
+        [INVALID_DEVICE, INVALID_CONTEXT, 217, NOT_SUPPORTED];
     /// What a driver says that cannot compile a kernel for its device: no binary, invalid PTX,
     /// unsupported version, no compiler, compilation disabled.
     pub(crate) const REFUSE_TO_COMPILE: [Code; 5] = [209, 218, 222, 221, 223];
@@ -105,6 +107,8 @@ pub(crate) const STREAM_NON_BLOCKING: c_uint = 1;
 pub(crate) const EVENT_DISABLE_TIMING: c_uint = 2;
 /// `CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP`.
 pub(crate) const HOST_ALLOC_FLAGS: c_uint = 3;
+/// `CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP`.
+pub(crate) const HOST_REGISTER_FLAGS: c_uint = 3;
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`.
 pub(crate) const IPC_LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`.
@@ -205,6 +209,12 @@ functions! {
         (Address);
     allocate_host = c"cuMemHostAlloc", c"hipHostMalloc"
         (*mut *mut c_void, usize, c_uint);
+    register_host = c"cuMemHostRegister_v2", c"hipHostRegister"
+        (*mut c_void, usize, c_uint);
+    unregister_host = c"cuMemHostUnregister", c"hipHostUnregister"
+        (*mut c_void);
+    device_pointer = c"cuMemHostGetDevicePointer_v2", c"hipHostGetDevicePointer"
+        (*mut Address, *mut c_void, c_uint);
     copy_async = c"cuMemcpyAsync", c"hipMemcpyAsync"
         (Address, Address, usize, StreamHandle);
     create_stream = c"cuStreamCreate", c"hipStreamCreateWithFlags"

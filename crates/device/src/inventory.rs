@@ -12,6 +12,7 @@ use towpath_machine::library::loader_error;
 use crate::abi::{Code, DeviceNumber, Uuid, code, functions};
 use crate::api::Api;
 use crate::driver::Driver;
+use crate::paths::{AllowedPaths, DevicePath};
 
 /// The compute modes in which other processes are kept out.
 const PROHIBITED: c_int = 2;
@@ -55,7 +56,7 @@ fn rows() -> Vec<Row> {
         rows.extend(of_driver);
         devices.extend(visible);
     }
-    rows.extend(paths(&devices));
+    rows.extend(paths(&devices, AllowedPaths::of_setting(|_| ())));
     rows
 }
 
@@ -83,24 +84,22 @@ fn rows_of(api: Api) -> (Vec<Row>, Vec<Visible>) {
 }
 
 /// The ways that messages in device memory take, and why.
-fn paths(devices: &[Visible]) -> Vec<Row> {
+fn paths(devices: &[Visible], allowed: AllowedPaths) -> Vec<Row> {
     if devices.is_empty() {
         let why = "there is no device, so every buffer is in host memory, at no cost";
         return vec![row("path", "device memory", "not used", why)];
     }
     let refusal = devices.iter().find_map(|device| device.refusal());
-    let within = match refusal {
-        None => row(
-            "path within host",
-            "between ranks of a host",
-            "by one kernel",
-            "from the layout of the one to that of the other, in memory that is opened by \
-             IPC; where the driver refuses IPC when it is tried, through pinned host memory",
+    let (path, why) = match (allowed.forced(), refusal) {
+        (Some(path), _) => (path.in_words(), "TOWPATH_DEVICE_PATH is set"),
+        (None, Some(why)) => (DevicePath::Pinned.in_words(), why),
+        (None, None) => (
+            DevicePath::Ipc.in_words(),
+            "from the layout of the one to that of the other, in memory that is opened by IPC; \
+             memory that cannot be opened goes through slots on the device or in pinned host memory",
         ),
-        Some(why) => {
-            row("path within host", "between ranks of a host", "through pinned host memory", why)
-        }
     };
+    let within = row("path within host", "between ranks of a host", path, why);
     let between = row(
         "path between hosts",
         "between hosts",
@@ -319,14 +318,19 @@ mod tests {
 
     #[test]
     fn the_path_follows_from_the_devices() {
-        let path = |devices: &[Visible]| paths(devices)[0].clone();
+        let path = |devices: &[Visible]| paths(devices, AllowedPaths::default())[0].clone();
         assert_eq!(path(&[])[2], "not used");
         assert_eq!(path(&[device(0)])[2], "by one kernel");
         let refused = path(&[device(0), device(EXCLUSIVE_PROCESS)]);
-        assert_eq!(refused[2], "through pinned host memory");
+        assert_eq!(refused[2], "through slots in pinned host memory");
         assert!(refused[3].contains("exclusive process"), "{}", refused[3]);
         let plain = Visible { unified: false, ..device(0) };
         assert!(path(&[plain])[3].contains("unified addresses"));
+        let forced = paths(&[device(0)], AllowedPaths::only(DevicePath::Ring))[0].clone();
+        assert_eq!(
+            forced[2..],
+            ["through slots on the sender's device", "TOWPATH_DEVICE_PATH is set"]
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! open of that process.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use towpath_base::transfer::{EXPORT_WORDS, Export};
 use towpath_datatype::device::MAX_LOOPS;
@@ -34,7 +34,9 @@ const LISTS: usize = ELEMENTS + ALLOCATION_WORDS;
 const PLACEMENT: usize = LISTS + ALLOCATION_WORDS;
 const LOOPS: usize = PLACEMENT + 7;
 const ERA: usize = LOOPS + 2 * MAX_LOOPS;
-const _: () = assert!(ERA < EXPORT_WORDS);
+/// 1 if the words describe memory.
+const IS_OPENABLE: usize = ERA + 1;
+const _: () = assert!(IS_OPENABLE < EXPORT_WORDS);
 
 /// Words that describe an allocation: its first address in its process, its buffer number, and its
 /// handle.
@@ -51,17 +53,6 @@ struct RemoteAllocation {
 }
 
 impl RemoteAllocation {
-    /// An allocation of this process; `None` if it cannot be opened elsewhere.
-    fn of(driver: &Driver, found: &DeviceAllocation) -> Option<RemoteAllocation> {
-        let mut handle = IpcHandle([0; 8]);
-        // SAFETY: the driver writes one handle, and checks the address.
-        let exported = unsafe { (driver.calls.export_memory)(&raw mut handle, found.start) };
-        if exported != code::SUCCESS {
-            return None;
-        }
-        Some(RemoteAllocation { start: found.start, buffer: found.buffer, handle })
-    }
-
     fn encode(&self, words: &mut [u64]) {
         words[..2].copy_from_slice(&[self.start, self.buffer]);
         words[2..ALLOCATION_WORDS].copy_from_slice(&self.handle.0);
@@ -171,6 +162,8 @@ pub(crate) struct Processes {
     opened: Mutex<OpenedMemory>,
     /// Processes whose memory cannot be opened in a context.
     refused: Mutex<Vec<(u64, ContextHandle)>>,
+    /// Set once the driver has said that it exports no memory.
+    exports_nothing: OnceLock<()>,
 }
 
 impl Processes {
@@ -181,6 +174,52 @@ impl Processes {
             exported: Mutex::default(),
             opened: Mutex::default(),
             refused: Mutex::default(),
+            exports_nothing: OnceLock::new(),
+        }
+    }
+
+    /// Names this process and the device, but no memory.
+    pub(crate) fn name(&self, context: &DeviceContext) -> Export {
+        let mut words = [0; EXPORT_WORDS];
+        words[PROCESS] = self.own;
+        words[PID] = std::process::id().into();
+        words[DEVICE..DEVICE + 2].copy_from_slice(&context.uuid.words());
+        Export(words)
+    }
+
+    /// True if memory of the process that has made `theirs` may be opened in a context. Within a
+    /// process nothing is opened.
+    pub(crate) fn may_open(&self, context: &DeviceContext, theirs: &Export) -> bool {
+        let process = theirs.0[PROCESS];
+        let is_refused = self.refused().contains(&(process, context.handle));
+        process != self.own && self.exports_any() && !is_refused
+    }
+
+    /// False if the driver exports no memory.
+    pub(crate) fn exports_any(&self) -> bool {
+        self.exports_nothing.get().is_none()
+    }
+
+    /// Describes an allocation of this process; `None` if it cannot be opened elsewhere.
+    fn exported_allocation(
+        &self,
+        driver: &Driver,
+        found: &DeviceAllocation,
+    ) -> Option<RemoteAllocation> {
+        if !self.exports_any() {
+            return None;
+        }
+        let mut handle = IpcHandle([0; 8]);
+        // SAFETY: the driver writes one handle, and checks the address.
+        match unsafe { (driver.calls.export_memory)(&raw mut handle, found.start) } {
+            code::SUCCESS => {
+                Some(RemoteAllocation { start: found.start, buffer: found.buffer, handle })
+            }
+            code::NOT_SUPPORTED => {
+                self.exports_nothing.get_or_init(|| ());
+                None
+            }
+            _ => None,
         }
     }
 
@@ -192,16 +231,14 @@ impl Processes {
         placed: &PlacedElements,
     ) -> Option<Export> {
         let placement = &placed.placement;
-        let mut words = [0; EXPORT_WORDS];
-        words[PROCESS] = self.own;
-        words[PID] = std::process::id().into();
-        words[DEVICE..DEVICE + 2].copy_from_slice(&context.uuid.words());
+        let Export(mut words) = self.name(context);
+        words[IS_OPENABLE] = 1;
         let driver = &context.driver;
-        RemoteAllocation::of(driver, allocation)?.encode(&mut words[ELEMENTS..]);
+        self.exported_allocation(driver, allocation)?.encode(&mut words[ELEMENTS..]);
         words[ERA] = self.exported().add(driver, (allocation.start, allocation.buffer));
         if let Some(lists) = &placed.lists {
             let lists = pointer::allocation(driver, lists.memory).ok()??;
-            RemoteAllocation::of(driver, &lists)?.encode(&mut words[LISTS..]);
+            self.exported_allocation(driver, &lists)?.encode(&mut words[LISTS..]);
             words[ERA] = self.exported().add(driver, (lists.start, lists.buffer));
         }
         words[PLACEMENT..LOOPS].copy_from_slice(&[
@@ -223,12 +260,13 @@ impl Processes {
     ///
     /// Two processes that use a device in turns make it switch between their contexts, which takes
     /// 136 us on an H200. So one of each pair makes all copies of both: the one with the lower
-    /// process number, which is the lower rank where ranks are started in order.
+    /// process number, which is the lower rank where ranks are started in order. A process whose
+    /// memory cannot be opened must copy in any case.
     pub(crate) fn prefers(&self, context: &DeviceContext, theirs: &Export) -> bool {
         let words = &theirs.0;
-        words[PROCESS] != self.own
-            && words[DEVICE..DEVICE + 2] == context.uuid.words()
-            && words[PID] < u64::from(std::process::id())
+        let is_first = words[DEVICE..DEVICE + 2] == context.uuid.words()
+            && words[PID] < u64::from(std::process::id());
+        words[PROCESS] != self.own && (is_first || words[IS_OPENABLE] == 0)
     }
 
     /// Opens the memory that another process has described, and returns where its elements are in
@@ -239,6 +277,9 @@ impl Processes {
         export: &Export,
     ) -> Option<(PlacedElements, Vec<Arc<Opened>>)> {
         let words = &export.0;
+        if words[IS_OPENABLE] == 0 {
+            return None;
+        }
         let mut placement = DevicePlacement {
             base: words[PLACEMENT],
             block: words[PLACEMENT + 1] as usize,
@@ -274,6 +315,10 @@ impl Processes {
 
     fn exported(&self) -> MutexGuard<'_, Exported> {
         self.exported.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn refused(&self) -> MutexGuard<'_, Vec<(u64, ContextHandle)>> {
+        self.refused.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn opened(&self) -> MutexGuard<'_, OpenedMemory> {
@@ -317,7 +362,7 @@ impl Processes {
         process: u64,
         allocation: RemoteAllocation,
     ) -> Option<Address> {
-        let mut refused = self.refused.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut refused = self.refused();
         if refused.contains(&(process, context.handle)) {
             return None;
         }

@@ -29,6 +29,8 @@ mod kernel_names;
 pub mod memory_kinds;
 mod moves;
 mod packer;
+mod paths;
+mod pipeline;
 mod pointer;
 mod presence;
 mod ptx;

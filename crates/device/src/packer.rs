@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::ptr;
 
+use towpath_base::transfer::pipeline::{FillSlots, PinnedMemory};
 use towpath_base::transfer::{Export, Fill, MemorySpace, Step};
 
 use crate::abi::Address;
@@ -11,6 +12,8 @@ use crate::context::{PinnedSlot, SLOT_BYTES};
 use crate::driver::Result;
 use crate::failure::FailedTransfer;
 use crate::moves::{self, CopyEngine};
+use crate::pipeline::{self, Pipeline};
+use crate::scratch::ScratchMemory;
 use crate::tables::PlacedElements;
 use crate::transfer::{Direction, Side};
 
@@ -34,11 +37,15 @@ pub(crate) struct Packer {
     position: usize,
     pieces: VecDeque<PackedPiece>,
     failed: Option<FailedTransfer>,
+    /// Memory of the device for the slots of a pipeline that has not begun.
+    slots: Option<ScratchMemory>,
+    pipeline: Option<Pipeline>,
 }
 
 impl Packer {
     pub(crate) fn new(side: Side, total: usize) -> Packer {
-        Packer { side, total, position: 0, pieces: VecDeque::new(), failed: None }
+        let pieces = VecDeque::new();
+        Packer { side, total, position: 0, pieces, failed: None, slots: None, pipeline: None }
     }
 
     /// The elements and their size, if nothing has been packed yet.
@@ -138,7 +145,11 @@ unsafe impl Fill for Packer {
     }
 
     fn export(&mut self) -> Option<Export> {
-        self.side.export()
+        self.side.announce()
+    }
+
+    fn pipeline(&mut self) -> Option<&mut dyn FillSlots> {
+        Some(self)
     }
 
     fn as_any(&mut self) -> Option<&mut dyn Any> {
@@ -149,6 +160,41 @@ unsafe impl Fill for Packer {
         // SAFETY: the memory of both sides is valid and does not overlap (this function's
         // contract).
         unsafe { self.side.copy(target, length, Direction::Out) }
+    }
+}
+
+// SAFETY: the device reads only the elements and writes only slots that are free. Dropping waits
+// for the device.
+unsafe impl FillSlots for Packer {
+    unsafe fn pin(&mut self, memory: *mut u8, length: usize) -> Option<PinnedMemory> {
+        // SAFETY: this function has the same contract.
+        unsafe { pipeline::pin(&self.side, memory, length) }
+    }
+
+    fn slots_on_device(&mut self, length: usize) -> Option<Export> {
+        let (slots, export) = pipeline::slots_on_device(&self.side, length)?;
+        self.slots = Some(slots);
+        Some(export)
+    }
+
+    unsafe fn begin(&mut self, host_slots: Option<*mut u8>, length: usize) {
+        let length = length.min(self.total);
+        let on_device = self.slots.take();
+        self.pipeline = match host_slots {
+            Some(slots) => Some(Pipeline::on_host(&self.side, Direction::Out, slots, length)),
+            None => on_device.map(|slots| Pipeline::on_device(&self.side, slots, length)),
+        };
+    }
+
+    unsafe fn fill(&mut self, emptied: u64) -> u64 {
+        let Some(pipeline) = &mut self.pipeline else { return 0 };
+        // SAFETY: the elements are readable and the slots belong to the pipeline (this function's
+        // contract and that of `begin`).
+        unsafe { pipeline.fill(&self.side, emptied) }
+    }
+
+    fn end(&mut self) {
+        self.pipeline = None;
     }
 }
 

@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use towpath_base::config;
 use towpath_base::transfer::{Export, Step};
 
 use crate::abi::StreamHandle;
@@ -15,6 +14,7 @@ use crate::failure::Reporter;
 use crate::ipc::{Opened, Processes};
 use crate::kernel;
 use crate::moves::{self, CopyEngine};
+use crate::paths::{AllowedPaths, DevicePath};
 use crate::pointer::DeviceAllocation;
 use crate::tables::PlacedElements;
 
@@ -23,20 +23,15 @@ use crate::tables::PlacedElements;
 pub(crate) struct SharedState {
     pub(crate) processes: Processes,
     pub(crate) reporter: Reporter,
-    /// False if other processes must not open this process's memory (`TOWPATH_DEVICE_PATH`).
-    exports: bool,
+    pub(crate) paths: AllowedPaths,
     /// Allocations that were used last, by their numbers.
     recent: Mutex<VecDeque<u64>>,
 }
 
 impl SharedState {
     pub(crate) fn new(reporter: Reporter) -> SharedState {
-        let path = config::setting(PATH);
-        if let Some(other) = path.as_deref().filter(|&path| path != PINNED) {
-            (reporter.0)(&format!("{PATH} is {other}, but only {PINNED} is allowed; unset it"));
-        }
-        let exports = path.is_none();
-        SharedState { processes: Processes::new(), reporter, exports, recent: Mutex::default() }
+        let paths = AllowedPaths::of_setting(reporter.0);
+        SharedState { processes: Processes::new(), reporter, paths, recent: Mutex::default() }
     }
 
     /// True unless the allocation is one of those that were used last.
@@ -51,8 +46,6 @@ impl SharedState {
     }
 }
 
-const PATH: &str = "TOWPATH_DEVICE_PATH";
-const PINNED: &str = "pinned";
 /// Allocations that are remembered.
 const REMEMBERED: usize = 16;
 
@@ -121,13 +114,30 @@ impl Side {
     /// opened by allocations.
     pub(crate) fn export(&self) -> Option<Export> {
         let SideMemory::One(allocation) = &self.memory else { return None };
-        if !self.shared.exports {
+        if !self.shared.paths.allow(DevicePath::Ipc) {
             return None;
         }
+        self.export_elements(allocation, &self.placed)
+    }
+
+    /// Describes elements in an allocation of the context for another process.
+    pub(crate) fn export_elements(
+        &self,
+        allocation: &DeviceAllocation,
+        placed: &PlacedElements,
+    ) -> Option<Export> {
         let entered = self.context.enter().ok()?;
-        let export = self.shared.processes.export(&self.context, allocation, &self.placed);
+        let export = self.shared.processes.export(&self.context, allocation, placed);
         drop(entered);
         export
+    }
+
+    /// Describes the elements, or at least the device, for another process. `None` if neither side
+    /// may open the memory of the other, and no pipeline is allowed.
+    pub(crate) fn announce(&self) -> Option<Export> {
+        let paths = self.shared.paths;
+        let named = || paths.allow_any().then(|| self.shared.processes.name(&self.context));
+        self.export().or_else(named)
     }
 
     /// Copies `length` bytes between these elements and those that another process has described.

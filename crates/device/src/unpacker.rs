@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ptr;
 
+use towpath_base::transfer::pipeline::{DrainSlots, Emptied, PinnedMemory, PipelineSlots};
 use towpath_base::transfer::{Drain, Export, Fill, MemorySpace, Step};
 
 use crate::abi::Address;
@@ -10,6 +11,8 @@ use crate::context::{PinnedSlot, SLOT_BYTES};
 use crate::driver::Result;
 use crate::moves::{self, CopyEngine};
 use crate::packer::Packer;
+use crate::paths::DevicePath;
+use crate::pipeline::{self, Pipeline};
 use crate::tables::PlacedElements;
 use crate::transfer::{Direction, Side};
 
@@ -30,12 +33,21 @@ pub(crate) struct Unpacker {
     /// Slots that the device reads, the oldest first.
     slots: VecDeque<PinnedSlot>,
     has_failed: bool,
+    pipeline: Option<Pipeline>,
 }
 
 impl Unpacker {
     pub(crate) fn new(side: Side, total: usize) -> Unpacker {
-        let (slots, has_failed) = (VecDeque::new(), false);
-        Unpacker { side, total, position: 0, accepted: 0, end: None, slots, has_failed }
+        Unpacker {
+            side,
+            total,
+            position: 0,
+            accepted: 0,
+            end: None,
+            slots: VecDeque::new(),
+            has_failed: false,
+            pipeline: None,
+        }
     }
 
     /// Frees the slots that the device has read. True if none is left.
@@ -140,6 +152,10 @@ unsafe impl Drain for Unpacker {
         if preferred { self.side.export() } else { None }
     }
 
+    fn pipeline(&mut self) -> Option<&mut dyn DrainSlots> {
+        Some(self)
+    }
+
     unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<Step> {
         let source = source.as_any()?.downcast_mut::<Packer>()?;
         if self.position > 0 {
@@ -154,6 +170,32 @@ unsafe impl Drain for Unpacker {
             source.end();
         }
         Some(step)
+    }
+}
+
+// SAFETY: the device writes only the elements and reads only slots that are filled. Dropping waits
+// for the device.
+unsafe impl DrainSlots for Unpacker {
+    unsafe fn pin(&mut self, memory: *mut u8, length: usize) -> Option<PinnedMemory> {
+        // SAFETY: this function has the same contract.
+        unsafe { pipeline::pin(&self.side, memory, length) }
+    }
+
+    fn may_open(&self, source: &Export) -> bool {
+        let Side { shared, context, .. } = &self.side;
+        shared.paths.allow(DevicePath::Ring) && shared.processes.may_open(context, source)
+    }
+
+    unsafe fn begin(&mut self, slots: PipelineSlots<'_>, length: usize) -> bool {
+        self.pipeline = Pipeline::from(&self.side, slots, length.min(self.total));
+        self.pipeline.is_some()
+    }
+
+    unsafe fn drain(&mut self, filled: u64) -> Emptied {
+        let Some(pipeline) = &mut self.pipeline else { return Emptied { pieces: 0, is_all: true } };
+        // SAFETY: the elements are writable, and the slots are filled so far (this function's
+        // contract).
+        unsafe { pipeline.drain(&self.side, filled) }
     }
 }
 

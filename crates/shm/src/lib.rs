@@ -27,6 +27,7 @@ pub mod layout;
 pub mod loopback;
 #[cfg(all(test, loom))]
 pub(crate) mod model;
+mod out_bounces;
 mod pull;
 mod push;
 mod receive;
@@ -133,7 +134,6 @@ struct HotRing {
 /// The wire to all other processes of this host. Its methods take local ranks; [`Sink`] gets
 /// [`PeerIndex`]es.
 pub struct Shm {
-    segment: Segment,
     own: usize,
     settings: Settings,
     peers: Vec<PeerIndex>,
@@ -164,6 +164,8 @@ pub struct Shm {
     finished: Vec<u64>,
     /// Dead peers that are still to be reported.
     dead: VecDeque<u32>,
+    /// Dropped last: until the transfers are dropped, devices may access it.
+    segment: Segment,
 }
 
 // SAFETY: the raw pointers point into the segment, which lives as long as the wire, and the wire is

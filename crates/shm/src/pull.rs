@@ -14,7 +14,7 @@ use towpath_base::transfer::{CopyAcross, Layout, Step, Strides, Target};
 use super::bounce::{BounceBuffer, BounceId, BounceShape, drained_count};
 use super::claims::Claims;
 use super::cma_read::{CmaRead, Readers};
-use super::exported::{ExportedPull, PullStep};
+use super::exported::{ExportedPull, PinnedSlots, PullStep};
 use super::layout::{IN_BOUNCES, OUT_BOUNCES};
 use super::push::{Advance, RegionDescriptor, UNITS_OF_A_STEP};
 use super::segment::Segment;
@@ -248,6 +248,7 @@ pub(crate) struct Pulls {
     running: Vec<Pull>,
     routines: Routines,
     readers: Readers,
+    pinned: PinnedSlots,
     /// Copies between strided layouts. Without it, only contiguous messages are copied without a
     /// bounce buffer.
     across: Option<CopyAcross>,
@@ -268,6 +269,7 @@ impl Pulls {
                 fetched: Vec::new(),
             },
             readers: Readers::default(),
+            pinned: PinnedSlots::default(),
             across: None,
         }
     }
@@ -407,7 +409,8 @@ impl Pulls {
                 draining.step(segment, from, &mut self.readers, &mut self.routines)
             }
             PullWork::Direct(direct) => direct.step(self.across),
-            PullWork::Exported(exported, _) => match exported.step() {
+            PullWork::Exported(exported, _) => match exported.step(segment, from, &mut self.pinned)
+            {
                 PullStep::Advance(advance) => advance,
                 PullStep::Refused => {
                     self.wait_for_bounce(index);
@@ -435,6 +438,7 @@ impl Pulls {
         while let Some(index) = self.running.iter().position(|pull| pull.from == peer) {
             self.end(index);
         }
+        self.pinned.drop_peer(peer);
     }
 
     fn end(&mut self, index: usize) {

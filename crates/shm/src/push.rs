@@ -10,11 +10,12 @@
 use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{CopyAcross, Layout, Source, Step, Strides};
 
-use super::bounce::{BounceBuffer, BounceId, BounceShape, resting_count};
+use super::bounce::{BounceBuffer, BounceShape};
 use super::claims::{Claims, MOST_UNITS, NextUnit};
 use super::direct::{DirectCopies, SHORTEST};
 use super::exported::ExportedPush;
 use super::layout::{OUT_BOUNCES, SHARES};
+use super::out_bounces::OutBounces;
 use super::segment::Segment;
 use super::share::{
     InHeap, Mark, MessagePlace, SHARED_AT_LEAST, ShareLines, Shares, copy_unit, direct_unit,
@@ -250,12 +251,12 @@ impl Push {
         &mut self,
         segment: &Segment,
         across: Option<CopyAcross>,
-        stores: &mut Stores,
+        (stores, bounces): (&mut Stores, &mut OutBounces),
     ) -> Advance {
         match &mut self.work {
             PushWork::Filling(filling) => filling.step(segment, self.to, stores),
             PushWork::Direct(direct) => direct.step(segment, across),
-            PushWork::Exported(exported) => exported.step(),
+            PushWork::Exported(exported) => exported.step(segment, bounces),
         }
     }
 
@@ -277,10 +278,7 @@ pub(crate) struct Pushes {
     own: u32,
     regions: Regions,
     running: Vec<Push>,
-    /// True for each bounce buffer of this rank that a push holds.
-    held: [bool; OUT_BOUNCES],
-    /// Populated bytes of each bounce buffer of this rank.
-    provided: [usize; OUT_BOUNCES],
+    bounces: OutBounces,
     shares: Shares,
     direct: DirectCopies,
     /// Copies between strided layouts. Without it, only contiguous messages are copied without a
@@ -291,16 +289,13 @@ pub(crate) struct Pushes {
 impl Pushes {
     /// `direct_bytes`: see [`super::Settings`].
     pub(crate) fn new(segment: &Segment, direct_bytes: Option<usize>) -> Pushes {
-        let mut provided = [0; OUT_BOUNCES];
-        provided[0] = segment.provide_first_bounce();
         Pushes {
             own: segment.own_rank() as u32,
             shares: Shares::new(segment),
             direct: DirectCopies::new(segment.ranks(), direct_bytes),
             regions: Regions::default(),
             running: Vec::new(),
-            held: [false; OUT_BOUNCES],
-            provided,
+            bounces: OutBounces::new(segment),
             across: None,
         }
     }
@@ -344,7 +339,7 @@ impl Pushes {
             Ok(key) => return key,
             Err(source) => source,
         };
-        let bounce = if length > 0 { self.take_bounce(segment, length) } else { None };
+        let bounce = if length > 0 { self.bounces.take(segment, length) } else { None };
         let mut place = RegionDescriptor {
             length: length as u64,
             bounce: bounce.as_ref().map(|w| (w.id.index, w.shape())),
@@ -454,21 +449,6 @@ impl Pushes {
         Some((index, claims))
     }
 
-    /// Takes one of this rank's own bounce buffers for a message of `length` bytes.
-    fn take_bounce(&mut self, segment: &Segment, length: usize) -> Option<BounceBuffer> {
-        for index in 0..OUT_BOUNCES {
-            let id = BounceId { owner: self.own, index: index as u32 };
-            if self.held[index] {
-                continue;
-            }
-            let Some(start) = resting_count(segment, id) else { continue };
-            let shape = segment.provide_bounce(id, &mut self.provided[index], start, length)?;
-            self.held[index] = true;
-            return Some(BounceBuffer::new(segment, id, shape, start));
-        }
-        None
-    }
-
     /// Withdraws a region; false if its receiver has begun to pull it.
     pub(crate) fn withdraw(&mut self, name: u64) -> bool {
         let Some(index) = self.running.iter().position(|push| push.is_named(name)) else {
@@ -521,7 +501,12 @@ impl Pushes {
         let (share, source) = match self.running.swap_remove(index).work {
             PushWork::Filling(_) => return None,
             PushWork::Direct(direct) => (direct.index, direct.source),
-            PushWork::Exported(exported) => (exported.index, exported.source),
+            PushWork::Exported(exported) => {
+                let (index, slots) = (exported.index, exported.slots());
+                let source = exported.into_source();
+                self.bounces.release(slots);
+                (index, source)
+            }
         };
         self.shares.close(share);
         Some(source)
@@ -536,7 +521,8 @@ impl Pushes {
         stores: &mut Stores,
     ) -> (u32, Advance, Option<u64>) {
         let push = &mut self.running[index];
-        let (to, advance) = (push.to, push.step(segment, self.across, stores));
+        let helpers = (stores, &mut self.bounces);
+        let (to, advance) = (push.to, push.step(segment, self.across, helpers));
         let token = if advance.is_end() { self.end(index) } else { None };
         (to, advance, token)
     }
@@ -569,14 +555,17 @@ impl Pushes {
         match push.work {
             PushWork::Filling(filling) => {
                 if filling.bounce.id.owner == self.own {
-                    self.held[filling.bounce.id.index as usize] = false;
+                    self.bounces.release(Some(filling.bounce.id.index));
                 }
                 if let Some((share, _)) = filling.share {
                     self.shares.close(share);
                 }
             }
             PushWork::Direct(direct) => self.shares.close(direct.index),
-            PushWork::Exported(exported) => self.shares.close(exported.index),
+            PushWork::Exported(exported) => {
+                self.shares.close(exported.index);
+                self.bounces.release(exported.slots());
+            }
         }
         let (name, token) = push.region?;
         self.regions.take(name);

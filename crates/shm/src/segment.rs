@@ -239,25 +239,31 @@ impl Segment {
         start: u32,
         length: usize,
     ) -> Option<BounceShape> {
-        let mut provide = |shape: &BounceShape| {
-            let reach = shape.reach(start, length);
-            if reach > *provided {
-                let first =
-                    self.layout.bounce_bytes(id.owner as usize, id.index as usize) + *provided;
-                if !self.bounce_buffers || !self.populate(first, reach - *provided) {
-                    return false;
-                }
-                *provided = reach;
-            }
-            true
-        };
         // Messages in flight at the same time use one long walk and several short ones, unless they
         // are that long themselves: together they must stay in the shared cache.
         let first = matches!(id.index as usize, 0 | OUT_BOUNCES);
         let walk = if first || length >= walk::LONGEST / 2 { self.walk } else { Walk::SHORTEST };
         [BounceShape::of(length, walk), BounceShape::of(length, Walk::SHORTEST), BounceShape::SMALL]
             .into_iter()
-            .find(|shape| provide(shape))
+            .find(|shape| self.provide_bounce_bytes(id, provided, shape.reach(start, length)))
+    }
+
+    /// Populates the first `bytes` bytes of a bounce buffer, of which `provided` are populated;
+    /// false if memory is short.
+    pub(crate) fn provide_bounce_bytes(
+        &self,
+        id: BounceId,
+        provided: &mut usize,
+        bytes: usize,
+    ) -> bool {
+        if bytes > *provided {
+            let first = self.layout.bounce_bytes(id.owner as usize, id.index as usize) + *provided;
+            if !self.bounce_buffers || !self.populate(first, bytes - *provided) {
+                return false;
+            }
+            *provided = bytes;
+        }
+        true
     }
 
     /// How much memory this rank cycles through.

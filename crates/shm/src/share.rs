@@ -6,7 +6,7 @@
 //! it announces the message; the receiver writes the location of the target before it joins.
 
 use towpath_base::sync::{LongWords, MappedLongWords};
-use towpath_base::transfer::{CopyAcross, EXPORT_WORDS, Export, Layout, Strides};
+use towpath_base::transfer::{CopyAcross, EXPORT_WORDS, Export, Layout, STRIDES_WORDS, Strides};
 use towpath_machine::memory::read_process;
 
 use super::claims::{Claims, MOST_UNITS};
@@ -29,21 +29,31 @@ const SPAN: usize = 6;
 const EXPORTED: usize = 7;
 /// The receiver's line. After the word that counts its copied units: the offset of the target in
 /// the heaps plus 1 (0 if it is not in the heaps), the number of bytes wanted, their span (0:
-/// contiguous), and whether the target is lent from the memory of a device.
+/// contiguous), whether the target is lent from the memory of a device, and what slots it wants.
 const TARGET: usize = LINE_WORDS + 1;
 const WANTED: usize = LINE_WORDS + 2;
 const TARGET_SPAN: usize = LINE_WORDS + 3;
 const TARGET_LENT: usize = LINE_WORDS + 4;
+const WANTED_SLOTS: usize = LINE_WORDS + 5;
 /// The strides of both sides, if they are not contiguous.
 const STRIDES: usize = 3 * LINE_WORDS;
 const TARGET_STRIDES: usize = 5 * LINE_WORDS;
 /// What both sides export.
 const EXPORT: usize = 7 * LINE_WORDS;
 const TARGET_EXPORT: usize = EXPORT + EXPORT_WORDS;
+/// The pieces of a pipeline that the sender has filled, and that the receiver has emptied, behind
+/// the strides of either side.
+const FILLED: usize = STRIDES + STRIDES_WORDS;
+const EMPTIED: usize = TARGET_STRIDES + STRIDES_WORDS;
 /// Values of the word `EXPORTED`: the receiver reads the bytes, or the sender writes them if the
-/// receiver has lent its buffer; the sender cannot open a buffer that was lent.
+/// receiver has lent its buffer; the sender cannot open a buffer that was lent; it fills slots on a
+/// device, or in one of its bounce buffers; it has none on a device, or none at all.
 const IS_EXPORTED: u64 = 1;
 const CANNOT_WRITE: u64 = 2;
+const DEVICE_SLOTS: u64 = 3;
+const HOST_SLOTS: u64 = 4;
+const NO_DEVICE_SLOTS: u64 = 5;
+const NO_SLOTS: u64 = 6;
 
 /// Smallest message through a bounce buffer of which the receiver may take some units by CMA reads
 /// instead.
@@ -86,6 +96,40 @@ pub(super) unsafe fn copy_unit(
             Some(across) => across(from, to, at, length),
             None => copy::contiguous(from.lowest.add(at), to.lowest.add(at), length),
         }
+    }
+}
+
+/// Where the slots of a pipeline are; see [`super::exported`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SlotsPlace {
+    /// In the memory of a device.
+    Device = 1,
+    /// In a bounce buffer of the sender.
+    Host = 2,
+}
+
+/// The sender's answer to the wish for slots.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum SlotsOffer {
+    /// In the memory of a device.
+    Device(Box<Export>),
+    /// In the sender's bounce buffer of this number.
+    Host(u32),
+    /// It has none there.
+    None(SlotsPlace),
+}
+
+/// A count of pieces, which one side writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlotCount(MappedLongWords, usize);
+
+impl SlotCount {
+    pub(super) fn get(self) -> u64 {
+        self.0.load_acquire(self.1)
+    }
+
+    pub(super) fn set(self, pieces: u64) {
+        self.0.store_release(self.1, pieces);
     }
 }
 
@@ -220,6 +264,8 @@ impl ShareLines {
         if let Some(target) = target {
             self.write_export(TARGET_EXPORT, target);
         }
+        self.words.store_release(WANTED_SLOTS, 0);
+        self.words.store_release(EMPTIED, 0);
         self.words.store_release(TARGET_LENT, u64::from(target.is_some()));
         self.words.store_release(WANTED, wanted as u64);
     }
@@ -239,6 +285,61 @@ impl ShareLines {
     /// Receiver: true if the sender cannot write to the buffer that it was lent.
     pub(super) fn is_returned(self) -> bool {
         self.words.load_acquire(EXPORTED) == CANNOT_WRITE
+    }
+
+    /// Receiver: wants the bytes in slots.
+    pub(super) fn want_slots(self, place: SlotsPlace) {
+        self.words.store_release(WANTED_SLOTS, place as u64);
+    }
+
+    /// Sender: the slots that the receiver wants, if any.
+    pub(super) fn wanted_slots(self) -> Option<SlotsPlace> {
+        let wanted = self.words.load_acquire(WANTED_SLOTS);
+        [SlotsPlace::Device, SlotsPlace::Host].into_iter().find(|&place| place as u64 == wanted)
+    }
+
+    /// Sender: offers the slots that are wanted, or says that it has none.
+    pub(super) fn offer_slots(self, offer: &SlotsOffer) {
+        self.words.store_release(FILLED, 0);
+        let answer = match offer {
+            SlotsOffer::Device(slots) => {
+                self.write_export(EXPORT, slots);
+                DEVICE_SLOTS
+            }
+            SlotsOffer::Host(bounce) => {
+                self.words.store_release(ADDRESS, u64::from(*bounce));
+                HOST_SLOTS
+            }
+            SlotsOffer::None(SlotsPlace::Device) => NO_DEVICE_SLOTS,
+            SlotsOffer::None(SlotsPlace::Host) => NO_SLOTS,
+        };
+        self.words.store_release(EXPORTED, answer);
+    }
+
+    /// Receiver: the answer of the sender, once it is there, to the wish for slots at this place.
+    pub(super) fn offered_slots(self, place: SlotsPlace) -> Option<SlotsOffer> {
+        match (self.words.load_acquire(EXPORTED), place) {
+            (DEVICE_SLOTS, SlotsPlace::Device) => {
+                Some(SlotsOffer::Device(Box::new(self.read_export(EXPORT))))
+            }
+            (HOST_SLOTS, SlotsPlace::Host) => {
+                Some(SlotsOffer::Host(self.words.load_acquire(ADDRESS) as u32))
+            }
+            (NO_DEVICE_SLOTS, SlotsPlace::Device) | (NO_SLOTS, SlotsPlace::Host) => {
+                Some(SlotsOffer::None(place))
+            }
+            _ => None,
+        }
+    }
+
+    /// The number of pieces in slots that the sender has filled.
+    pub(super) fn filled(self) -> SlotCount {
+        SlotCount(self.words, FILLED)
+    }
+
+    /// The number of pieces in slots that the receiver has emptied.
+    pub(super) fn emptied(self) -> SlotCount {
+        SlotCount(self.words, EMPTIED)
     }
 
     fn write_export(self, at: usize, export: &Export) {
@@ -330,12 +431,11 @@ impl Shares {
 mod tests {
     use super::*;
     use crate::layout::SHARE_BYTES;
-    use towpath_base::transfer::STRIDES_WORDS;
 
     #[test]
     fn the_lines_of_a_message_hold_its_strides() {
         let last = [SPAN, TARGET_SPAN % LINE_WORDS].into_iter().max();
-        assert!(last < Some(LINE_WORDS) && STRIDES_WORDS <= 2 * LINE_WORDS);
+        assert!(last < Some(LINE_WORDS) && STRIDES_WORDS < 2 * LINE_WORDS);
         assert_eq!(
             [TARGET_STRIDES - STRIDES, EXPORT - TARGET_STRIDES],
             [2 * LINE_WORDS, 2 * LINE_WORDS]

@@ -47,6 +47,11 @@ SAME(hipPointerSetAttribute, cuPointerSetAttribute,
 SAME(hipMalloc, cuMemAlloc_v2, (CUdeviceptr * at, size_t bytes), (at, bytes))
 SAME(hipFree, cuMemFree_v2, (CUdeviceptr at), (at))
 SAME(hipHostMalloc, cuMemHostAlloc, (void **at, size_t bytes, unsigned flags), (at, bytes, flags))
+SAME(hipHostRegister, cuMemHostRegister_v2, (void *at, size_t bytes, unsigned flags),
+     (at, bytes, flags))
+SAME(hipHostUnregister, cuMemHostUnregister, (void *at), (at))
+SAME(hipHostGetDevicePointer, cuMemHostGetDevicePointer_v2,
+     (CUdeviceptr * device, void *host, unsigned flags), (device, host, flags))
 SAME(hipStreamCreateWithFlags, cuStreamCreate, (CUstream * stream, unsigned flags), (stream, flags))
 SAME(hipStreamSynchronize, cuStreamSynchronize, (CUstream stream), (stream))
 SAME(hipStreamQuery, cuStreamQuery, (CUstream stream), (stream))
