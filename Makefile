@@ -14,7 +14,7 @@
 #                              and mpi4py's suite with all numbers of ranks, also over 2 and 4
 #                              hosts, by each transport;
 #                              10^5 messages between host and device memory in each setting
-#                              of the stub driver;
+#                              of the stub driver, and the C programs and mpi4py's suite beside it;
 #                              10^6 random collectives on hosts with any number of ranks;
 #                              collectives whose leaders are stopped for 10 s or killed
 #   make fuzz [FUZZ_SECONDS=60]  each decoder of bytes from outside, fed by libFuzzer
@@ -67,6 +67,8 @@ bench: build
 bench-hosts: build
 	@$(PYTHON) benchmarks/hosts.py
 
+BESIDE_DRIVER = LD_PRELOAD=$(CURDIR)/build/tests/device/libcuda.so.1
+
 stress: build
 	$(PYTHON) tests/mpi/run.py --library towpath --stress --repeat $(REPEAT) --filter '$(TEST)'
 	$(PYTHON) tests/mpi/run.py --library towpath --stress --repeat $(REPEAT) --filter '$(TEST)' --busy
@@ -77,6 +79,8 @@ stress: build
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library towpath)
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library mpich)
 	$(if $(TEST),,$(PYTHON) tests/device/library.py --stress)
+	$(if $(TEST),,$(BESIDE_DRIVER) $(PYTHON) tests/mpi/run.py --library towpath)
+	$(if $(TEST),,$(BESIDE_DRIVER) $(PYTHON) tests/external/mpi4py_suite.py)
 	$(if $(TEST),,$(PYTHON) tests/external/mpi4py_suite.py)
 	$(if $(TEST),,$(PYTHON) tests/external/mpi4py_suite.py --abi standard)
 	$(if $(TEST),,$(PYTHON) tests/hosts/matrix.py)

@@ -27,6 +27,8 @@ PYTHON = sys.executable
 
 # Exit status of a stage that the system does not allow; it says why.
 SKIPPED = 77
+# The stub of the CUDA driver, which a stage builds.
+BESIDE_DRIVER = ["env", f"LD_PRELOAD={ROOT / 'build/tests/device/libcuda.so.1'}"]
 # Name, command, seconds after which the stage is ended; in this order. Fast ones come first.
 STAGES = [
     ("interfaces", [PYTHON, "tests/abi/run.py"], 300),
@@ -43,6 +45,10 @@ STAGES = [
     ("kernels for devices", [PYTHON, "tests/device/kernels.py"], 300),
     ("PTX of the kernels", [PYTHON, "tools/device_kernels.py", "--check"], 300),
     ("c programs on Towpath", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--fewer"], 1200),
+    # As in programs that have loaded a driver and pass host memory.
+    ("c programs beside a driver",
+     [*BESIDE_DRIVER, PYTHON, "tests/mpi/run.py", "--library", "towpath", "--abi", "mpich", "--fewer", "--filter",
+      "no_files|point_to_point/|datatypes/|topologies/"], 300),
     ("little memory", [PYTHON, "tests/scarcity/run.py"], 600),
     ("c programs on MPICH", [PYTHON, "tests/mpi/run.py", "--library", "mpich", "--fewer", "--time-limit", "400"], 600),
     ("mpi4py, MPICH ABI",

@@ -113,8 +113,14 @@ impl Gpus {
 
     /// True if the program has loaded the driver.
     pub fn is_present(&self) -> bool {
+        self.present().is_some()
+    }
+
+    /// What there is, if the program has loaded the driver. A search opens files, so there is none
+    /// unless it has loaded new libraries.
+    fn present(&self) -> Option<&Present> {
         let look = || if self.may_be_present() { self.look() } else { None };
-        self.present.get().or_else(look).is_some()
+        self.present.get().or_else(look)
     }
 
     /// True if programs on this host may use the driver. Opens no file unless the program has
@@ -127,9 +133,7 @@ impl Gpus {
     /// managed memory is host memory.
     #[cold]
     pub fn holds(&self, address: *const u8) -> bool {
-        let Some(Present { driver, heap }) = self.present.get().or_else(|| self.look()) else {
-            return false;
-        };
+        let Some(Present { driver, heap }) = self.present() else { return false };
         // If the driver does not tell, the processor had better not access the memory.
         !host::is_host(heap, address as usize)
             && self.reporter.ok(pointer::is_on_device(driver, address as Address)).unwrap_or(true)
@@ -280,9 +284,7 @@ impl Gpus {
         basic: Basic,
         vectors: &[(Address, u64)],
     ) -> Result<Option<Arc<DeviceContext>>> {
-        let Some(Present { driver, .. }) = self.present.get().or_else(|| self.look()) else {
-            return Ok(None);
-        };
+        let Some(Present { driver, .. }) = self.present() else { return Ok(None) };
         let mut common: Option<Arc<DeviceContext>> = None;
         for &(vector, count) in vectors {
             let bytes = count.saturating_mul(basic.extent() as u64);
