@@ -1,7 +1,19 @@
 //! Memory that is certainly host memory, so that the driver, which takes 200 ns to deny an address,
-//! need not be asked: the heap that grows by `brk`, and the calling thread's stack.
+//! need not be asked: the heap that grows by `brk`, the library's own heap, and the calling thread's
+//! stack.
 
 use std::cell::Cell;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// The addresses of the library's own heap.
+static OWN_HEAP: OnceLock<Range<usize>> = OnceLock::new();
+
+/// Remembers the addresses of host memory that programs allocate from the library and that stays
+/// mapped as long as the process lives.
+pub fn set_own_heap(addresses: Range<usize>) {
+    OWN_HEAP.get_or_init(|| addresses);
+}
 
 /// The start of the heap, as it was at the start of the program; 0 if it is not known.
 #[derive(Debug)]
@@ -32,7 +44,7 @@ thread_local! {
 /// Bytes below a local variable that may be of the same function, inlined into its caller.
 const FRAME: usize = 64 << 10;
 
-/// True if the address is in the heap or in this thread's stack.
+/// True if the address is in a heap or in this thread's stack.
 pub(crate) fn is_host(heap: &BrkHeap, address: usize) -> bool {
     let (mut lowest, mut end) = STACK.get();
     if end == 0 {
@@ -44,7 +56,8 @@ pub(crate) fn is_host(heap: &BrkHeap, address: usize) -> bool {
     let pointer = (&raw const local) as usize;
     let used = pointer.saturating_sub(FRAME)..end;
     let grown = lowest <= pointer && used.contains(&address);
-    grown || heap.contains(address)
+    let is_own = || OWN_HEAP.get().is_some_and(|own| own.contains(&address));
+    grown || heap.contains(address) || is_own()
 }
 
 /// The bounds of the calling thread's stack; those of one byte if they are not known.
@@ -80,7 +93,10 @@ mod tests {
         assert!(heap.start > 0 && heap.start < end && is_host(&heap, end - 1));
         assert!(!is_host(&heap, end) && !is_host(&heap, 0) && !is_host(&heap, heap.start - 1));
         let mapped = vec![0u8; 64 << 20];
-        assert!(!is_host(&heap, mapped.as_ptr() as usize));
+        let first = mapped.as_ptr() as usize;
+        assert!(!is_host(&heap, first));
+        set_own_heap(first..first + mapped.len());
+        assert!(is_host(&heap, first) && !is_host(&heap, first + mapped.len()));
         std::thread::spawn(|| {
             let local = 0u8;
             assert!(is_host(&BrkHeap::new(), (&raw const local) as usize));

@@ -63,6 +63,7 @@ use transfer::{SharedState, Side, SideMemory};
 
 pub use api::Api;
 pub use failure::DeviceFailures;
+pub use host::set_own_heap;
 pub use inventory::{is_supported, survey};
 
 /// What there is once the program has loaded the driver.

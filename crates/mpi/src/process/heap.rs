@@ -68,13 +68,14 @@ fn attach(heap: &Heap) -> Option<&'static str> {
     let Some(begin) = heap.address() else {
         return Some("the ranks' heaps are switched off (TOWPATH_HEAP=0) or could not be mapped");
     };
+    let (begin, length) = (begin as usize, heap.bytes());
+    towpath_device::set_own_heap(begin..begin + length);
     let remembered = fork::around(before_fork, in_parent, in_child);
     if !heap.is_boundless() {
         return Some(
             "shared memory is limited: memfd_create is not allowed here, and /dev/shm or TMPDIR is used instead",
         );
     }
-    let (begin, length) = (begin as usize, heap.bytes());
     let table = || malloc::MallocTable { begin, length, allocate: allocate_c, resize, free: free_c, size };
     let attached = remembered && malloc::attach(TABLE.get_or_init(table));
     let missing = "libtowpath-malloc.so is not preloaded: start the job with Towpath's mpiexec, or name the library in LD_PRELOAD";
