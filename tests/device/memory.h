@@ -51,25 +51,103 @@ static inline CUdeviceptr device_address_of(const void *bytes)
     return (CUdeviceptr)(uintptr_t)bytes;
 }
 
+/* Device memory that tests use: what TEST_MEMORY says, by default that of cuMemAlloc. */
+static inline bool is_kind(const char *kind)
+{
+    const char *wanted = getenv("TEST_MEMORY");
+    return wanted && !strcmp(wanted, kind);
+}
+
+/* Virtual memory: of one physical allocation, which other processes can open or not, or of many. */
+static inline bool is_virtual(void)
+{
+    return is_kind("virtual") || is_kind("unshared") || is_kind("pieces");
+}
+
+enum { GRANULARITY = 2 << 20 };
+
+static inline size_t whole_pieces(size_t size)
+{
+    return (size + !size + GRANULARITY - 1) / GRANULARITY * GRANULARITY;
+}
+
+static inline void map_new(CUdeviceptr address, size_t size)
+{
+    int types = is_kind("unshared") ? CU_MEM_HANDLE_TYPE_NONE
+                                    : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .requestedHandleTypes = types,
+                                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    CALLED(cuCtxGetDevice(&properties.location.id));
+    CUmemAccessDesc access = {properties.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle handle;
+    CALLED(cuMemCreate(&handle, size, &properties, 0));
+    CALLED(cuMemMap(address, size, 0, handle, 0));
+    CALLED(cuMemRelease(handle));
+    CALLED(cuMemSetAccess(address, size, &access, 1));
+}
+
+static inline CUdeviceptr virtual_memory(size_t size)
+{
+    CUdeviceptr address;
+    size = whole_pieces(size);
+    CALLED(cuMemAddressReserve(&address, size, 0, 0, 0));
+    size_t piece = is_kind("pieces") ? GRANULARITY : size;
+    for (size_t at = 0; at < size; at += piece)
+        map_new(address + at, piece);
+    return address;
+}
+
+static inline void free_virtual_memory(CUdeviceptr address, size_t size)
+{
+    size = whole_pieces(size);
+    size_t piece = is_kind("pieces") ? GRANULARITY : size;
+    for (size_t at = 0; at < size; at += piece)
+        CALLED(cuMemUnmap(address + at, piece));
+    CALLED(cuMemAddressFree(address, size));
+}
+
+/* Memory of a pool that other processes can open. */
+static inline CUdeviceptr pool_memory(size_t size)
+{
+    static CUmemoryPool pool;
+    CUdeviceptr address;
+    CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    if (!pool) {
+        CALLED(cuCtxGetDevice(&properties.location.id));
+        CALLED(cuMemPoolCreate(&pool, &properties));
+    }
+    CALLED(cuMemAllocFromPoolAsync(&address, size, pool, NULL));
+    CALLED(cuCtxSynchronize());
+    return address;
+}
+
+static inline CUdeviceptr device_memory(size_t size)
+{
+    CUdeviceptr address;
+    if (is_virtual()) return virtual_memory(size);
+    if (is_kind("pool")) return pool_memory(size);
+    CALLED(cuMemAlloc_v2(&address, size));
+    return address;
+}
+
 static inline Memory memory_of(bool on_device, size_t size)
 {
-    Memory memory = {on_device, size, NULL};
-    CUdeviceptr address;
-    if (on_device) {
-        CALLED(cuMemAlloc_v2(&address, size));
-        memory.bytes = (void *)(uintptr_t)address;
-    } else {
-        memory.bytes = malloc(size);
-    }
-    return memory;
+    void *bytes = on_device ? (void *)(uintptr_t)device_memory(size) : malloc(size);
+    return (Memory){on_device, size, bytes};
 }
 
 static inline void free_memory(Memory memory)
 {
-    if (memory.on_device)
-        CALLED(cuMemFree_v2(device_address_of(memory.bytes)));
-    else
+    CUdeviceptr address = device_address_of(memory.bytes);
+    if (!memory.on_device)
         free(memory.bytes);
+    else if (is_virtual())
+        free_virtual_memory(address, memory.size);
+    else
+        CALLED(cuMemFree_v2(address));
 }
 
 static inline void write_memory(Memory memory, const void *from)

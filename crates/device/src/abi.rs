@@ -2,7 +2,7 @@
 //! toolkit is needed to build the library. A test compares them with the published header of CUDA
 //! (`tests/device`).
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 /// `CUresult`; 0 is success.
 pub(crate) type Code = c_int;
@@ -43,6 +43,20 @@ handles! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub(crate) struct IpcHandle(pub(crate) [u64; 8]);
+
+/// `CUmemGenericAllocationHandle`.
+pub(crate) type MemoryHandle = u64;
+
+/// `CUmemAccessDesc`: what a device may do with virtual memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct AccessDescription {
+    /// `CUmemLocationType`, [`LOCATION_TYPE_DEVICE`].
+    pub(crate) kind: c_int,
+    pub(crate) device: DeviceNumber,
+    /// `CUmemAccess_flags`, [`ACCESS_READ_WRITE`].
+    pub(crate) flags: c_int,
+}
 
 /// `CUuuid`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +111,11 @@ pub(crate) mod attribute {
     pub(crate) const DEVICE_ORDINAL: c_int = 9;
     pub(crate) const RANGE_START: c_int = 11;
     pub(crate) const RANGE_SIZE: c_int = 12;
+    pub(crate) const ALLOWED_HANDLE_TYPES: c_int = 14;
+    pub(crate) const MEMPOOL_HANDLE: c_int = 17;
+    pub(crate) const MAPPING_SIZE: c_int = 18;
+    pub(crate) const MAPPING_BASE_ADDR: c_int = 19;
+    pub(crate) const MEMORY_BLOCK_ID: c_int = 20;
 }
 
 /// `CUmemorytype`.
@@ -111,6 +130,12 @@ pub(crate) const HOST_ALLOC_FLAGS: c_uint = 3;
 pub(crate) const HOST_REGISTER_FLAGS: c_uint = 3;
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`.
 pub(crate) const IPC_LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
+/// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
+pub(crate) const HANDLE_TYPE_DESCRIPTOR: c_int = 1;
+/// `CU_MEM_LOCATION_TYPE_DEVICE`.
+pub(crate) const LOCATION_TYPE_DEVICE: c_int = 1;
+/// `CU_MEM_ACCESS_FLAGS_PROT_READWRITE`.
+pub(crate) const ACCESS_READ_WRITE: c_int = 3;
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`.
 pub(crate) const CAPTURE_MODE_RELAXED: c_int = 2;
 
@@ -244,4 +269,28 @@ functions! {
         (Address);
     exchange_capture_mode = c"cuThreadExchangeStreamCaptureMode", c"hipThreadExchangeStreamCaptureMode"
         (*mut c_int);
+}
+
+functions! {
+    /// The functions of the driver that share virtual memory with other processes. Drivers older
+    /// than CUDA 11.0 lack some.
+    VirtualMemory;
+    retain_handle = c"cuMemRetainAllocationHandle"
+        (*mut MemoryHandle, *mut c_void);
+    export_handle = c"cuMemExportToShareableHandle"
+        (*mut c_void, MemoryHandle, c_int, c_ulonglong);
+    import_handle = c"cuMemImportFromShareableHandle"
+        (*mut MemoryHandle, *mut c_void, c_int);
+    release_handle = c"cuMemRelease"
+        (MemoryHandle);
+    reserve_addresses = c"cuMemAddressReserve"
+        (*mut Address, usize, usize, Address, c_ulonglong);
+    free_addresses = c"cuMemAddressFree"
+        (Address, usize);
+    map = c"cuMemMap"
+        (Address, usize, usize, MemoryHandle, c_ulonglong);
+    unmap = c"cuMemUnmap"
+        (Address, usize);
+    set_access = c"cuMemSetAccess"
+        (Address, usize, *const AccessDescription, usize);
 }

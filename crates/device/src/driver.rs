@@ -5,7 +5,7 @@ use std::ptr;
 
 use crate::abi::{
     Address, CAPTURE_MODE_RELAXED, Code, ContextHandle, DeviceNumber, Functions, StreamHandle,
-    attribute, code,
+    VirtualMemory, attribute, code,
 };
 use crate::api::Api;
 
@@ -29,6 +29,8 @@ pub(crate) struct Driver {
     /// Which of the API's [libraries](Api::libraries) it is.
     pub(crate) library: usize,
     pub(crate) calls: Functions,
+    /// Its functions for virtual memory, which not every driver has, and which are not used of HIP.
+    pub(crate) virtual_memory: Option<VirtualMemory>,
 }
 
 impl std::fmt::Debug for Driver {
@@ -50,7 +52,12 @@ impl Driver {
         let mut libraries = api.libraries().iter().map(loaded).enumerate();
         let (library, handle) = libraries.find(|(_, handle)| !handle.is_null())?;
         // SAFETY: the library is loaded, and the reference to it is never given back.
-        Some(unsafe { Functions::of(handle, api) }.map(|calls| Driver { api, library, calls }))
+        let (calls, virtual_memory) = unsafe {
+            let is_cuda = api == Api::Cuda;
+            let of_virtual_memory = || VirtualMemory::of(handle, api).ok();
+            (Functions::of(handle, api), is_cuda.then(of_virtual_memory).flatten())
+        };
+        Some(calls.map(|calls| Driver { api, library, calls, virtual_memory }))
     }
 
     /// Starts to copy `bytes` bytes in a stream.

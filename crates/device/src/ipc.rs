@@ -1,4 +1,5 @@
-//! Device memory of other processes of the host (CUDA interprocess communication).
+//! Device memory of other processes of the host (CUDA interprocess communication, and descriptors
+//! of virtual memory).
 //!
 //! A process describes its elements by the words of an [`Export`]. Another one opens the allocation
 //! and addresses the elements there. Opened allocations are kept, because opening one takes 80 us.
@@ -18,6 +19,7 @@ use crate::context::DeviceContext;
 use crate::driver::Driver;
 use crate::kernel::DevicePlacement;
 use crate::pointer::{self, DeviceAllocation};
+use crate::shareable::{ExportedDescriptor, Refusal, RemoteDescriptor};
 use crate::tables::PlacedElements;
 
 /// Allocations of other processes that are kept open, and own ones that may be open elsewhere.
@@ -38,9 +40,9 @@ const ERA: usize = LOOPS + 2 * MAX_LOOPS;
 const IS_OPENABLE: usize = ERA + 1;
 const _: () = assert!(IS_OPENABLE < EXPORT_WORDS);
 
-/// Words that describe an allocation: its first address in its process, its buffer number, and its
-/// handle.
-const ALLOCATION_WORDS: usize = 10;
+/// Words that describe an allocation: its first address in its process, its buffer number, the kind
+/// of its handle, and its handle.
+const ALLOCATION_WORDS: usize = 11;
 
 /// An allocation of another process, as that process names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,17 +51,43 @@ struct RemoteAllocation {
     start: Address,
     /// Differs from that of every other allocation of its process.
     buffer: u64,
-    handle: IpcHandle,
+    handle: RemoteHandle,
+}
+
+/// How an allocation of another process is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RemoteHandle {
+    Ipc(IpcHandle),
+    Descriptor(RemoteDescriptor),
+}
+
+/// The kinds of handles, as words.
+const BY_IPC: u64 = 0;
+const BY_DESCRIPTOR: u64 = 1;
+
+impl RemoteHandle {
+    /// Its kind and its words.
+    fn encode(self) -> (u64, [u64; 8]) {
+        match self {
+            RemoteHandle::Ipc(IpcHandle(words)) => (BY_IPC, words),
+            RemoteHandle::Descriptor(descriptor) => (BY_DESCRIPTOR, descriptor.encode()),
+        }
+    }
 }
 
 impl RemoteAllocation {
     fn encode(&self, words: &mut [u64]) {
-        words[..2].copy_from_slice(&[self.start, self.buffer]);
-        words[2..ALLOCATION_WORDS].copy_from_slice(&self.handle.0);
+        let (kind, handle) = self.handle.encode();
+        words[..3].copy_from_slice(&[self.start, self.buffer, kind]);
+        words[3..ALLOCATION_WORDS].copy_from_slice(&handle);
     }
 
     fn decode(words: &[u64]) -> RemoteAllocation {
-        let handle = IpcHandle(std::array::from_fn(|word| words[2 + word]));
+        let handle = std::array::from_fn(|word| words[3 + word]);
+        let handle = match words[2] {
+            BY_DESCRIPTOR => RemoteHandle::Descriptor(RemoteDescriptor::decode(handle)),
+            _ => RemoteHandle::Ipc(IpcHandle(handle)),
+        };
         RemoteAllocation { start: words[0], buffer: words[1], handle }
     }
 }
@@ -77,9 +105,45 @@ pub(crate) struct Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         if let Ok(_entered) = self.context.enter() {
-            // SAFETY: the mapping is that of `open_memory`, and no copy uses it any more: each
-            // holds a reference to `self`.
-            unsafe { (self.context.driver.calls.close_memory)(self.mapped) };
+            let driver = &self.context.driver;
+            // SAFETY: the mapping has been made from this handle, and no copy uses it any more:
+            // each holds a reference to `self`.
+            unsafe {
+                match self.allocation.handle {
+                    RemoteHandle::Ipc(_) => {
+                        (driver.calls.close_memory)(self.mapped);
+                    }
+                    RemoteHandle::Descriptor(descriptor) => descriptor.close(driver, self.mapped),
+                }
+            }
+        }
+    }
+}
+
+/// An allocation of this process that others may have opened.
+#[derive(Debug)]
+struct ExportedAllocation {
+    start: Address,
+    buffer: u64,
+    /// Set if others open it by a descriptor.
+    descriptor: Option<ExportedDescriptor>,
+}
+
+impl ExportedAllocation {
+    /// True if it is the allocation that the driver has found.
+    fn is(&self, found: &DeviceAllocation) -> bool {
+        match (&self.descriptor, found.shareable) {
+            (Some(descriptor), Some(mapping)) => descriptor.is_of(mapping),
+            (None, None) => self.buffer == found.buffer,
+            _ => false,
+        }
+    }
+
+    /// True if the program has not freed it.
+    fn exists(&self, driver: &Driver) -> bool {
+        match &self.descriptor {
+            Some(descriptor) => descriptor.is_in_use(driver),
+            None => pointer::buffer(driver, self.start) == Some(self.buffer),
         }
     }
 }
@@ -87,8 +151,8 @@ impl Drop for Opened {
 /// This process's allocations that others may have opened.
 #[derive(Debug, Default)]
 struct Exported {
-    /// Start and buffer number. The one exported last is the last.
-    allocations: Vec<(Address, u64)>,
+    /// No two begin at one address. The one exported last is the last.
+    allocations: Vec<ExportedAllocation>,
     /// The next allocation to ask for.
     next: usize,
     /// Grows when allocations are found to be freed.
@@ -96,34 +160,57 @@ struct Exported {
 }
 
 impl Exported {
-    /// Adds an allocation, and returns the era.
-    fn add(&mut self, driver: &Driver, allocation: (Address, u64)) -> u64 {
-        match self.allocations.iter().position(|known| known.0 == allocation.0) {
-            Some(known) => {
-                // Otherwise the one that was there has been freed.
-                self.era += u64::from(self.allocations.remove(known) != allocation);
+    /// Adds an allocation, and returns what it is to other processes, and the era. Without an IPC
+    /// handle it is exported by a descriptor; `None` if the driver refuses that.
+    fn add(
+        &mut self,
+        driver: &Driver,
+        found: &DeviceAllocation,
+        ipc: Option<IpcHandle>,
+    ) -> Option<(RemoteAllocation, u64)> {
+        let (start, buffer) = (found.start, found.buffer);
+        let known = self.take(found);
+        let new = || ExportedDescriptor::new(driver, found.shareable?);
+        let (handle, descriptor) = match ipc {
+            Some(handle) => (RemoteHandle::Ipc(handle), None),
+            None => {
+                let descriptor = known.or_else(new)?;
+                (RemoteHandle::Descriptor(descriptor.name()), Some(descriptor))
             }
-            None if self.allocations.len() == KEPT => {
-                self.allocations.remove(0);
-            }
-            None => {}
+        };
+        if self.allocations.len() == KEPT {
+            self.allocations.remove(0);
         }
-        self.allocations.push(allocation);
+        self.allocations.push(ExportedAllocation { start, buffer, descriptor });
         for _ in 1..self.allocations.len().min(ASKED + 1) {
-            self.ask(driver, allocation);
+            self.ask(driver, start);
         }
-        self.era
+        Some((RemoteAllocation { start, buffer, handle }, self.era))
     }
 
-    /// Asks the driver whether the next allocation, other than the one given, still exists.
-    fn ask(&mut self, driver: &Driver, current: (Address, u64)) {
+    /// Removes what is known at the start of an allocation, and returns the descriptor if that is
+    /// of this allocation.
+    fn take(&mut self, found: &DeviceAllocation) -> Option<ExportedDescriptor> {
+        let known = self.allocations.iter().position(|known| known.start == found.start)?;
+        let known = self.allocations.remove(known);
+        if known.is(found) {
+            return known.descriptor;
+        }
+        // The one that was there has been freed.
+        self.era += 1;
+        None
+    }
+
+    /// Asks the driver whether the next allocation, other than the one at `current`, still exists.
+    /// If not, asks for all, because programs free many at a time.
+    fn ask(&mut self, driver: &Driver, current: Address) {
         self.next = (self.next + 1) % self.allocations.len();
-        if self.allocations[self.next] == current {
+        if self.allocations[self.next].start == current {
             self.next = (self.next + 1) % self.allocations.len();
         }
-        let (start, buffer) = self.allocations[self.next];
-        if start != current.0 && pointer::buffer(driver, start) != Some(buffer) {
-            self.allocations.remove(self.next);
+        let next = &self.allocations[self.next];
+        if next.start != current && !next.exists(driver) {
+            self.allocations.retain(|known| known.start == current || known.exists(driver));
             self.era += 1;
         }
     }
@@ -160,9 +247,9 @@ pub(crate) struct Processes {
     own: u64,
     exported: Mutex<Exported>,
     opened: Mutex<OpenedMemory>,
-    /// Processes whose memory cannot be opened in a context.
-    refused: Mutex<Vec<(u64, ContextHandle)>>,
-    /// Set once the driver has said that it exports no memory.
+    /// Processes whose memory cannot be opened in a context, with the kind of handle.
+    refused: Mutex<Vec<(u64, ContextHandle, u64)>>,
+    /// Set once the driver has said that it exports no memory by IPC.
     exports_nothing: OnceLock<()>,
 }
 
@@ -187,34 +274,42 @@ impl Processes {
         Export(words)
     }
 
-    /// True if memory of the process that has made `theirs` may be opened in a context. Within a
-    /// process nothing is opened.
+    /// True if memory of the process that has made `theirs` may be opened by IPC in a context.
+    /// Within a process nothing is opened.
     pub(crate) fn may_open(&self, context: &DeviceContext, theirs: &Export) -> bool {
         let process = theirs.0[PROCESS];
-        let is_refused = self.refused().contains(&(process, context.handle));
+        let is_refused = self.refused().contains(&(process, context.handle, BY_IPC));
         process != self.own && self.exports_any() && !is_refused
     }
 
-    /// False if the driver exports no memory.
+    /// False if the driver exports no memory by IPC.
     pub(crate) fn exports_any(&self) -> bool {
         self.exports_nothing.get().is_none()
     }
 
-    /// Describes an allocation of this process; `None` if it cannot be opened elsewhere.
-    fn exported_allocation(
+    /// Describes an allocation of this process; `None` if it cannot be opened elsewhere. Returns
+    /// the era as well.
+    fn describe(
         &self,
         driver: &Driver,
         found: &DeviceAllocation,
-    ) -> Option<RemoteAllocation> {
+    ) -> Option<(RemoteAllocation, u64)> {
+        let ipc = match found.shareable {
+            Some(_) => None,
+            None => Some(self.ipc_handle(driver, found)?),
+        };
+        self.exported().add(driver, found, ipc)
+    }
+
+    /// The IPC handle of an allocation of this process; `None` if it has none.
+    fn ipc_handle(&self, driver: &Driver, found: &DeviceAllocation) -> Option<IpcHandle> {
         if !self.exports_any() {
             return None;
         }
         let mut handle = IpcHandle([0; 8]);
         // SAFETY: the driver writes one handle, and checks the address.
         match unsafe { (driver.calls.export_memory)(&raw mut handle, found.start) } {
-            code::SUCCESS => {
-                Some(RemoteAllocation { start: found.start, buffer: found.buffer, handle })
-            }
+            code::SUCCESS => Some(handle),
             code::NOT_SUPPORTED => {
                 self.exports_nothing.get_or_init(|| ());
                 None
@@ -234,12 +329,14 @@ impl Processes {
         let Export(mut words) = self.name(context);
         words[IS_OPENABLE] = 1;
         let driver = &context.driver;
-        self.exported_allocation(driver, allocation)?.encode(&mut words[ELEMENTS..]);
-        words[ERA] = self.exported().add(driver, (allocation.start, allocation.buffer));
+        let (elements, era) = self.describe(driver, allocation)?;
+        elements.encode(&mut words[ELEMENTS..]);
+        words[ERA] = era;
         if let Some(lists) = &placed.lists {
             let lists = pointer::allocation(driver, lists.memory).ok()??;
-            self.exported_allocation(driver, &lists)?.encode(&mut words[LISTS..]);
-            words[ERA] = self.exported().add(driver, (lists.start, lists.buffer));
+            let (lists, era) = self.describe(driver, &lists)?;
+            lists.encode(&mut words[LISTS..]);
+            words[ERA] = era;
         }
         words[PLACEMENT..LOOPS].copy_from_slice(&[
             placement.base,
@@ -299,6 +396,7 @@ impl Processes {
         }
         self.opened().enter_era(process, words[ERA]);
         let elements = RemoteAllocation::decode(&words[ELEMENTS..]);
+        let process = (process, words[PID] as u32);
         opened.push(self.mapping(context, process, elements)?);
         placement.base = moved(placement.base, &opened[0]);
         if placement.offsets != 0 {
@@ -317,7 +415,7 @@ impl Processes {
         self.exported.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn refused(&self) -> MutexGuard<'_, Vec<(u64, ContextHandle)>> {
+    fn refused(&self) -> MutexGuard<'_, Vec<(u64, ContextHandle, u64)>> {
         self.refused.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -329,7 +427,7 @@ impl Processes {
     fn mapping(
         &self,
         context: &Arc<DeviceContext>,
-        process: u64,
+        (process, pid): (u64, u32),
         allocation: RemoteAllocation,
     ) -> Option<Arc<Opened>> {
         let mut opened = self.opened();
@@ -347,7 +445,7 @@ impl Processes {
                 return Some(entry);
             }
         }
-        let mapped = self.open_allocation(context, process, allocation)?;
+        let mapped = self.open_allocation(context, (process, pid), allocation.handle)?;
         let entry = Arc::new(Opened { context: context.clone(), process, allocation, mapped });
         if opened.len() == KEPT {
             opened.remove(0);
@@ -359,23 +457,30 @@ impl Processes {
     fn open_allocation(
         &self,
         context: &DeviceContext,
-        process: u64,
-        allocation: RemoteAllocation,
+        (process, pid): (u64, u32),
+        handle: RemoteHandle,
     ) -> Option<Address> {
         let mut refused = self.refused();
-        if refused.contains(&(process, context.handle)) {
+        let (kind, _) = handle.encode();
+        if refused.contains(&(process, context.handle, kind)) {
             return None;
         }
-        let (mut mapped, flags) = (0, IPC_LAZY_ENABLE_PEER_ACCESS);
-        // SAFETY: the driver writes one address, and checks the handle.
-        let result = unsafe {
-            (context.driver.calls.open_memory)(&raw mut mapped, allocation.handle, flags)
+        let mapped = match handle {
+            RemoteHandle::Ipc(handle) => open_by_ipc(&context.driver, handle),
+            RemoteHandle::Descriptor(descriptor) => descriptor.open(&context.driver, pid),
         };
-        if code::REFUSE_TO_OPEN.contains(&result) {
-            refused.push((process, context.handle));
+        if mapped == Err(Refusal::Always) {
+            refused.push((process, context.handle, kind));
         }
-        (result == code::SUCCESS).then_some(mapped)
+        mapped.ok()
     }
+}
+
+fn open_by_ipc(driver: &Driver, handle: IpcHandle) -> Result<Address, Refusal> {
+    let (mut mapped, flags) = (0, IPC_LAZY_ENABLE_PEER_ACCESS);
+    // SAFETY: the driver writes one address, and checks the handle.
+    let result = unsafe { (driver.calls.open_memory)(&raw mut mapped, handle, flags) };
+    Refusal::of(result).map_or(Ok(mapped), Err)
 }
 
 /// An address of another process's allocation, in this process.

@@ -37,6 +37,7 @@ mod ptx;
 mod reduction;
 mod runs;
 mod scratch;
+mod shareable;
 mod tables;
 mod transfer;
 mod unpacker;

@@ -6,7 +6,9 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
-use crate::abi::{Address, ContextHandle, DeviceNumber, MEMORY_TYPE_DEVICE, attribute};
+use crate::abi::{
+    Address, ContextHandle, DeviceNumber, HANDLE_TYPE_DESCRIPTOR, MEMORY_TYPE_DEVICE, attribute,
+};
 use crate::api::Api;
 use crate::driver::{Driver, Result};
 
@@ -21,6 +23,8 @@ pub(crate) struct DeviceAllocation {
     pub(crate) size: usize,
     /// Differs from that of every other allocation of this process, freed ones included.
     pub(crate) buffer: u64,
+    /// What it is, if it is virtual memory that can be exported by a descriptor.
+    pub(crate) shareable: Option<Mapping>,
 }
 
 impl DeviceAllocation {
@@ -88,8 +92,48 @@ pub(crate) fn allocation(driver: &Driver, address: Address) -> Result<Option<Dev
     if context.0.is_null() {
         let Some(primary) = driver.active_primary(device) else { return Ok(None) };
         context = primary;
+        if let Some(mapping) = shareable_mapping(driver, address) {
+            let (start, size, shareable) = (mapping.start, mapping.size, Some(mapping));
+            return Ok(Some(DeviceAllocation { context, start, size, buffer, shareable }));
+        }
     }
-    Ok(Some(DeviceAllocation { context, start, size, buffer }))
+    Ok(Some(DeviceAllocation { context, start, size, buffer, shareable: None }))
+}
+
+/// A range of addresses to which the program has mapped physical memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    pub(crate) start: Address,
+    pub(crate) size: usize,
+    /// Differs from that of all other physical memory that exists in this process.
+    pub(crate) physical: u64,
+}
+
+/// The mapping that contains an address, if it is virtual memory that can be exported by a
+/// descriptor. `None` too where the driver is too old to tell.
+pub(crate) fn shareable_mapping(driver: &Driver, address: Address) -> Option<Mapping> {
+    driver.virtual_memory?;
+    let mut mapping = Mapping { start: 0, size: 0, physical: 0 };
+    let (mut handle_types, mut pool) = (0u64, ptr::null_mut::<c_void>());
+    let values: [*mut c_void; 5] = [
+        (&raw mut handle_types).cast(),
+        (&raw mut pool).cast(),
+        (&raw mut mapping.start).cast(),
+        (&raw mut mapping.size).cast(),
+        (&raw mut mapping.physical).cast(),
+    ];
+    let attributes: [c_int; 5] = [
+        attribute::ALLOWED_HANDLE_TYPES,
+        attribute::MEMPOOL_HANDLE,
+        attribute::MAPPING_BASE_ADDR,
+        attribute::MAPPING_SIZE,
+        attribute::MEMORY_BLOCK_ID,
+    ];
+    // SAFETY: each variable has the type of its attribute, in the order of both arrays; that of the
+    // handle types has room for 64 bits, and is zero where the driver writes fewer.
+    let known = unsafe { driver.pointer_attributes(address, attributes, values) };
+    let is_shareable = handle_types & HANDLE_TYPE_DESCRIPTOR as u64 != 0 && pool.is_null();
+    (known == Ok(true) && is_shareable && mapping.size > 0).then_some(mapping)
 }
 
 /// The buffer number of the allocation at an address; `None` if the driver knows no memory there.

@@ -34,6 +34,7 @@ static void virtual_memory(void)
 {
     CUcontext context = start();
     CUmemGenericAllocationHandle handle = create(CU_MEM_HANDLE_TYPE_NONE), again;
+    uint64_t size = 0, base = 0, number = 0, other = 1;
     CUdeviceptr address = map(handle), second = map(handle);
     unsigned type = 0, capable = 1;
     int file;
@@ -45,6 +46,11 @@ static void virtual_memory(void)
     WORKS(cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
                                 address + 5));
     MUST(type == CU_MEMORYTYPE_DEVICE && !context && !capable);
+    WORKS(cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_MAPPING_SIZE, address + 5));
+    WORKS(cuPointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, address + 5));
+    WORKS(cuPointerGetAttribute(&number, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, address));
+    WORKS(cuPointerGetAttribute(&other, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, second));
+    MUST(size == SIZE && base == address && number == other);
     GIVES(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(&ipc, address));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMemExportToShareableHandle(&file, handle, FILE_TYPE, 0));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(address));

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* The version of a driver that knows mappings, or an older one. */
+enum { NEW = 12000 };
+
 /* Whether kernels and copies of the context reach the memory. */
 static bool reachable(CUcontext context, const struct region *region)
 {
@@ -48,6 +51,10 @@ static size_t attribute_size(CUpointer_attribute attribute)
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return 8;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+        return setting("TOWPATH_STUB_VERSION", NEW) < NEW ? 0 : 8;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
@@ -96,6 +103,12 @@ static CUresult attribute_of(const struct region *region, CUpointer_attribute at
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         return give_number(data, types_of(region), size);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return give(data, &region->pool, size);
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+        return give_number(data, region->block ? region->block->base : region->base, size);
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+        return give_number(data, region->block ? region->block->size : region->size, size);
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+        return give_number(data, region->physical ? number_of(region->physical) : region->id, size);
     default: return CUDA_ERROR_INVALID_VALUE;
     }
 }

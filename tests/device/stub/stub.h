@@ -199,6 +199,7 @@ bool exportable(CUmemoryPool pool);
 
 /* virtual.c */
 int handle_types(const struct physical *physical);
+uint64_t number_of(const struct physical *physical);
 
 /* ipc.c: an allocation of another process. */
 struct name {

@@ -17,7 +17,7 @@ enum { MAGIC = 0x56697231 };
 struct physical {
     unsigned magic, references;
     int file;
-    uint64_t size;
+    uint64_t size, number;
     CUmemAllocationProp properties;
 };
 
@@ -25,6 +25,8 @@ int handle_types(const struct physical *physical)
 {
     return physical->properties.requestedHandleTypes;
 }
+
+uint64_t number_of(const struct physical *physical) { return physical->number; }
 
 static struct physical *find(CUmemGenericAllocationHandle handle)
 {
@@ -82,7 +84,8 @@ static CUresult create(CUmemGenericAllocationHandle *handle, int file, uint64_t 
 {
     struct physical *physical = file < 0 ? NULL : malloc(sizeof *physical);
     if (!physical) return CUDA_ERROR_OUT_OF_MEMORY;
-    *physical = (struct physical){MAGIC, 1, file, size, *properties};
+    static atomic_ulong numbers;
+    *physical = (struct physical){MAGIC, 1, file, size, ++numbers, *properties};
     *handle = (uint64_t)physical;
     return CUDA_SUCCESS;
 }
@@ -165,15 +168,20 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc 
     if (!access || !count) return CUDA_ERROR_INVALID_VALUE;
     pthread_rwlock_wrlock(&memory);
     struct region *region = mapped(address, size);
-    for (size_t place = 0; region && place < count; place++) {
+    CUresult result = region ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    for (size_t place = 0; region && place < count; place++)
+        if (!valid_device(access[place].location.id)
+            || !peers(shared_number(region->device), shared_number(access[place].location.id)))
+            result = CUDA_ERROR_INVALID_DEVICE;
+    for (size_t place = 0; !result && place < count; place++) {
         uint64_t bit = 1ull << access[place].location.id;
         region->accessible = access[place].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                                  ? region->accessible | bit
                                  : region->accessible & ~bit;
     }
-    if (region) region->ready = region->accessible != 0;
+    if (!result) region->ready = region->accessible != 0;
     pthread_rwlock_unlock(&memory);
-    return region ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return result;
 }
 
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *address)
