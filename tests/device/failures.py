@@ -30,6 +30,7 @@ RETURNED = "returned"
 JOBS = {"messages": ("messages", [100, 1], {}),
         "slots, path ring": ("slots", [1, 300000], {"TOWPATH_DEVICE_PATH": "ring"}),
         "slots, path pinned": ("slots", [1, 300000], {"TOWPATH_DEVICE_PATH": "pinned"}),
+        "messages, virtual memory": ("messages", [100, 1], {"TEST_MEMORY": "virtual"}),
         RETURNED: ("returned", [], {})}
 LIMIT = 20
 RANKS = 2
@@ -37,13 +38,18 @@ CALLS = [1, 2, 20]
 LAUNCH_FAILED, NOT_SUPPORTED = 719, 801
 # What they put into a stream can fail later.
 IN_STREAMS = {"cuEventRecord", "cuLaunchKernel", "cuMemcpyAsync", "cuStreamWriteValue32"}
+# What shares virtual memory: the library alone calls the first ones, the program the others too.
+SHARING = {"cuMemExportToShareableHandle", "cuMemImportFromShareableHandle",
+           "cuMemRetainAllocationHandle"}
+MAPPING = {"cuMemAddressFree", "cuMemAddressReserve", "cuMemMap", "cuMemRelease",
+           "cuMemSetAccess", "cuMemUnmap"}
 # Without them, messages take another way.
 REFUSABLE = {"cuIpcGetMemHandle", "cuIpcOpenMemHandle", "cuMemHostGetDevicePointer",
-             "cuMemHostRegister", "cuPointerSetAttribute"}
+             "cuMemHostRegister", "cuPointerSetAttribute", *SHARING}
 # A message can be right although they have failed; of the others the first failure must be noticed.
 HARMLESS = {"cuCtxPopCurrent", "cuDevicePrimaryCtxGetState", "cuDevicePrimaryCtxRelease",
             "cuMemHostGetDevicePointer", "cuMemHostRegister", "cuMemHostUnregister",
-            "cuPointerSetAttribute", "cuThreadExchangeStreamCaptureMode"}
+            "cuPointerSetAttribute", "cuThreadExchangeStreamCaptureMode", *SHARING, *MAPPING}
 REASON = re.compile(r"the CUDA driver .*\(CUDA_ERROR_LAUNCH_FAILED\)|gives 719")
 WRONG = re.compile(r"byte \d+ of \d+ is")
 

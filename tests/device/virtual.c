@@ -3,7 +3,8 @@
  * after it is freed, its addresses may get other physical memory, few descriptors are open, and
  * where the kernel refuses descriptors, messages go another way.
  *
- *     virtual [refused]      the kernel refuses pidfd_getfd, as it does in many containers
+ *     virtual MESSAGES [refused]     MESSAGES from memory that changes with each one; the kernel
+ *                                    refuses pidfd_getfd, as it does in many containers
  */
 #define _GNU_SOURCE
 #include "memory.h"
@@ -16,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SIZE = 3 << 20, ROUNDS = 8, MANY = 10000, KEPT = 64, OTHERS = 16 };
+enum { SIZE = 3 << 20, ROUNDS = 8, KEPT = 64, OTHERS = 16 };
 
 static bool refused;
 
@@ -54,13 +55,18 @@ static unsigned long imports(void)
     return towpath_stub_calls("cuMemImportFromShareableHandle");
 }
 
-static void exchange(Memory from, Memory to, unsigned seed)
+static void pass(const void *from, Memory to)
 {
     int partner = 1 - check_rank;
-    set_pattern(from, seed + check_rank);
-    MPI_Sendrecv(from.bytes, (int)from.size, MPI_BYTE, partner, 0, to.bytes, (int)to.size, MPI_BYTE,
+    MPI_Sendrecv(from, (int)to.size, MPI_BYTE, partner, 0, to.bytes, (int)to.size, MPI_BYTE,
                  partner, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    CHECK_MEMORY(to, to.size, seed + partner);
+}
+
+static void exchange(Memory from, Memory to, unsigned seed)
+{
+    set_pattern(from, seed + check_rank);
+    pass(from.bytes, to);
+    CHECK_MEMORY(to, to.size, seed + 1 - check_rank);
 }
 
 /* All imports of both ranks. */
@@ -116,33 +122,39 @@ static void is_mapped_anew(Memory other)
     free_memory(memory);
 }
 
-/* Two allocations side by side; a message may be in one of them or in both. */
-static void lies_side_by_side(Memory other)
+/* Two allocations side by side; a message is in one of them or in both. */
+static void lies_side_by_side(Memory to)
 {
     CUdeviceptr address;
     size_t half = whole_pieces(SIZE);
     CALLED(cuMemAddressReserve(&address, 2 * half, 0, 0, 0));
     map_new(address, half);
     map_new(address + half, half);
-    for (int round = 0; round < 3; round++) {
-        CUdeviceptr at = address + (size_t)round * half / 2;
-        Memory part = {true, SIZE, (void *)(uintptr_t)at};
-        unsigned long before = all_imports();
-        exchange(part, other, round);
-        bool opened = all_imports() > before;
-        CHECK(refused || opened == (round != 1), "part %d is opened: %d", round, opened);
-    }
+    char *bytes = (char *)(uintptr_t)address;
+    Memory first = {true, half, bytes}, second = {true, half, bytes + half};
+    unsigned long before = all_imports();
+    exchange((Memory){true, SIZE, second.bytes}, to, 3);
+    CHECK(refused || all_imports() > before, "the second allocation is not opened");
+    before = all_imports();
+    set_pattern(first, 5 + check_rank);
+    set_pattern(second, 7 + check_rank);
+    pass(bytes + half - SIZE / 2, to);
+    long wrong = first_wrong(to, 0, SIZE / 2, 6 - check_rank, half - SIZE / 2);
+    CHECK(wrong < 0, "byte %ld of the first allocation is wrong", wrong);
+    wrong = first_wrong(to, SIZE / 2, SIZE / 2, 8 - check_rank, 0);
+    CHECK(wrong < 0, "byte %ld of the second allocation is wrong", wrong);
+    CHECK(all_imports() == before, "a message in both allocations opens something");
     CALLED(cuMemUnmap(address, half));
     CALLED(cuMemUnmap(address + half, half));
     CALLED(cuMemAddressFree(address, 2 * half));
 }
 
 /* Messages from memory that changes with each one. */
-static void few_descriptors_are_open(void)
+static void few_descriptors_are_open(int messages)
 {
     Memory kept[OTHERS] = {{0}}, to = memory_of(true, 4096);
     int before = descriptors(false), partner = 1 - check_rank;
-    for (int i = 0; i < MANY / 2; i++) {
+    for (int i = 0; i < messages; i++) {
         Memory *from = &kept[i % OTHERS];
         if (from->bytes)
             free_memory(*from);
@@ -161,9 +173,9 @@ static void few_descriptors_are_open(void)
 int main(int count, char **words)
 {
     start(&count, &words);
-    REQUIRE(check_size == 2, "needs two ranks");
+    REQUIRE(check_size == 2 && count > 1, "usage: virtual MESSAGES [refused], with two ranks");
     start_device(check_rank);
-    refused = count > 1 && !strcmp(words[1], "refused");
+    refused = count > 2 && !strcmp(words[2], "refused");
     if (refused)
         refuse(SYS_pidfd_getfd);
     Memory from = memory_of(true, SIZE), to = memory_of(true, SIZE);
@@ -171,7 +183,7 @@ int main(int count, char **words)
     is_not_held(from, to);
     is_mapped_anew(to);
     lies_side_by_side(to);
-    few_descriptors_are_open();
+    few_descriptors_are_open(atoi(words[1]));
     free_memory(from);
     free_memory(to);
     return finish();

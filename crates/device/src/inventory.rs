@@ -95,8 +95,9 @@ fn paths(devices: &[Visible], allowed: AllowedPaths) -> Vec<Row> {
         (None, Some(why)) => (DevicePath::Pinned.in_words(), why),
         (None, None) => (
             DevicePath::Ipc.in_words(),
-            "from the layout of the one to that of the other, in memory that is opened by IPC; \
-             memory that cannot be opened goes through slots on the device or in pinned host memory",
+            "from the layout of the one to that of the other, in memory that is opened by IPC, or \
+             by descriptors if it is virtual; what cannot be opened goes through slots on the \
+             device or in pinned host memory",
         ),
     };
     let within = row("path within host", "between ranks of a host", path, why);
