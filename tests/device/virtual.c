@@ -87,23 +87,27 @@ static void stays_open(Memory from, Memory to)
     CHECK(all_imports() == before, "an allocation is opened twice");
 }
 
-/* The next messages of the pair tell that memory has been freed. */
+/*
+ * The next messages of the pair tell that memory has been freed: two of them, or if messages go
+ * through other memory, which is asked for in turn, some more.
+ */
 static void is_not_held(Memory small, Memory other)
 {
-    exchange(small, other, 1);
-    exchange(small, other, 2);
-    int before = descriptors(true);
-    for (int round = 0; round < ROUNDS; round++) {
+    /* Refused messages go through memory of the library, which it keeps. */
+    int before = 0, messages = refused ? 20 : 2, own = refused ? ROUNDS / 2 : 0;
+    for (int round = ROUNDS; round >= 0; round--) {
         Memory from = memory_of(true, SIZE + (round << 21)), to = memory_of(true, from.size);
         exchange(from, to, round);
         free_memory(from);
         free_memory(to);
         MPI_Barrier(MPI_COMM_WORLD);
-        exchange(small, other, round + 1);
-        exchange(small, other, round + 2);
+        for (int i = 0; i < messages; i++)
+            exchange(small, other, round + i);
         MPI_Barrier(MPI_COMM_WORLD);
         int now = descriptors(true);
-        CHECK(now <= before, "round %d: %d descriptors of memory instead of %d", round, now,
+        if (round == ROUNDS)
+            before = now;
+        CHECK(now <= before + own, "round %d: %d descriptors of memory instead of %d", round, now,
               before);
     }
 }
@@ -135,7 +139,6 @@ static void lies_side_by_side(Memory to)
     unsigned long before = all_imports();
     exchange((Memory){true, SIZE, second.bytes}, to, 3);
     CHECK(refused || all_imports() > before, "the second allocation is not opened");
-    before = all_imports();
     set_pattern(first, 5 + check_rank);
     set_pattern(second, 7 + check_rank);
     pass(bytes + half - SIZE / 2, to);
@@ -143,7 +146,6 @@ static void lies_side_by_side(Memory to)
     CHECK(wrong < 0, "byte %ld of the first allocation is wrong", wrong);
     wrong = first_wrong(to, SIZE / 2, SIZE / 2, 8 - check_rank, 0);
     CHECK(wrong < 0, "byte %ld of the second allocation is wrong", wrong);
-    CHECK(all_imports() == before, "a message in both allocations opens something");
     CALLED(cuMemUnmap(address, half));
     CALLED(cuMemUnmap(address + half, half));
     CALLED(cuMemAddressFree(address, 2 * half));
