@@ -8,31 +8,11 @@
 /* Virtual memory has a granularity of 2 MiB. */
 enum { ALLOCATED = 2 << 20, SIZE = 500000, BLOCKS = 20000, KINDS = 10 };
 
-static CUdeviceptr from_pool(int types)
-{
-    CUdeviceptr address;
-    CUmemoryPool pool;
-    CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .handleTypes = types,
-                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
-    CALLED(cuMemPoolCreate(&pool, &properties));
-    CALLED(cuMemAllocFromPoolAsync(&address, ALLOCATED, pool, NULL));
-    CALLED(cuStreamSynchronize(NULL));
-    return address;
-}
-
 static CUdeviceptr virtual_memory(int types)
 {
     CUdeviceptr address;
-    CUmemGenericAllocationHandle handle;
-    CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                      .requestedHandleTypes = types,
-                                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
-    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CALLED(cuMemCreate(&handle, ALLOCATED, &properties, 0));
     CALLED(cuMemAddressReserve(&address, ALLOCATED, 0, 0, 0));
-    CALLED(cuMemMap(address, ALLOCATED, 0, handle, 0));
-    CALLED(cuMemSetAccess(address, ALLOCATED, &access, 1));
+    map_new(address, ALLOCATED, types);
     return address;
 }
 
@@ -51,10 +31,10 @@ static Memory of_kind(int kind)
         CALLED(cuStreamSynchronize(NULL));
         break;
     case 3:
-        address = from_pool(CU_MEM_HANDLE_TYPE_NONE);
+        address = pool_memory(ALLOCATED, new_pool(CU_MEM_HANDLE_TYPE_NONE));
         break;
     case 4:
-        address = from_pool(file);
+        address = pool_memory(ALLOCATED, new_pool(file));
         break;
     case 5:
         address = virtual_memory(CU_MEM_HANDLE_TYPE_NONE);

@@ -71,10 +71,9 @@ static inline size_t whole_pieces(size_t size)
     return (size + !size + GRANULARITY - 1) / GRANULARITY * GRANULARITY;
 }
 
-static inline void map_new(CUdeviceptr address, size_t size)
+/* Maps new physical memory, which can be exported by handles of these types. */
+static inline void map_new(CUdeviceptr address, size_t size, int types)
 {
-    int types = is_kind("unshared") ? CU_MEM_HANDLE_TYPE_NONE
-                                    : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                       .requestedHandleTypes = types,
                                       .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
@@ -87,18 +86,20 @@ static inline void map_new(CUdeviceptr address, size_t size)
     CALLED(cuMemSetAccess(address, size, &access, 1));
 }
 
-static inline CUdeviceptr virtual_memory(size_t size)
+static inline CUdeviceptr map_whole(size_t size)
 {
     CUdeviceptr address;
     size = whole_pieces(size);
     CALLED(cuMemAddressReserve(&address, size, 0, 0, 0));
     size_t piece = is_kind("pieces") ? GRANULARITY : size;
+    int types = is_kind("unshared") ? CU_MEM_HANDLE_TYPE_NONE
+                                    : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     for (size_t at = 0; at < size; at += piece)
-        map_new(address + at, piece);
+        map_new(address + at, piece, types);
     return address;
 }
 
-static inline void free_virtual_memory(CUdeviceptr address, size_t size)
+static inline void unmap_whole(CUdeviceptr address, size_t size)
 {
     size = whole_pieces(size);
     size_t piece = is_kind("pieces") ? GRANULARITY : size;
@@ -107,28 +108,34 @@ static inline void free_virtual_memory(CUdeviceptr address, size_t size)
     CALLED(cuMemAddressFree(address, size));
 }
 
-/* Memory of a pool that other processes can open. */
-static inline CUdeviceptr pool_memory(size_t size)
+static inline CUmemoryPool new_pool(int types)
 {
-    static CUmemoryPool pool;
-    CUdeviceptr address;
+    CUmemoryPool pool;
     CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                 .handleTypes = types,
                                  .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
-    if (!pool) {
-        CALLED(cuCtxGetDevice(&properties.location.id));
-        CALLED(cuMemPoolCreate(&pool, &properties));
-    }
+    CALLED(cuCtxGetDevice(&properties.location.id));
+    CALLED(cuMemPoolCreate(&pool, &properties));
+    return pool;
+}
+
+static inline CUdeviceptr pool_memory(size_t size, CUmemoryPool pool)
+{
+    CUdeviceptr address;
     CALLED(cuMemAllocFromPoolAsync(&address, size, pool, NULL));
-    CALLED(cuCtxSynchronize());
+    CALLED(cuStreamSynchronize(NULL));
     return address;
 }
 
 static inline CUdeviceptr device_memory(size_t size)
 {
+    static CUmemoryPool pool;
     CUdeviceptr address;
-    if (is_virtual()) return virtual_memory(size);
-    if (is_kind("pool")) return pool_memory(size);
+    if (is_virtual()) return map_whole(size);
+    if (is_kind("pool")) {
+        if (!pool) pool = new_pool(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        return pool_memory(size, pool);
+    }
     CALLED(cuMemAlloc_v2(&address, size));
     return address;
 }
@@ -145,7 +152,7 @@ static inline void free_memory(Memory memory)
     if (!memory.on_device)
         free(memory.bytes);
     else if (is_virtual())
-        free_virtual_memory(address, memory.size);
+        unmap_whole(address, memory.size);
     else
         CALLED(cuMemFree_v2(address));
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 enum { SIZE = 3 << 20, ROUNDS = 8, KEPT = 64, OTHERS = 16 };
+enum { FILE_TYPE = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR };
 
 static bool refused;
 
@@ -121,7 +122,7 @@ static void is_mapped_anew(Memory other)
         exchange(memory, other, 10 * round);
         exchange(other, memory, 10 * round + 5);
         CALLED(cuMemUnmap(address, whole_pieces(SIZE)));
-        map_new(address, whole_pieces(SIZE));
+        map_new(address, whole_pieces(SIZE), FILE_TYPE);
     }
     free_memory(memory);
 }
@@ -132,8 +133,8 @@ static void lies_side_by_side(Memory to)
     CUdeviceptr address;
     size_t half = whole_pieces(SIZE);
     CALLED(cuMemAddressReserve(&address, 2 * half, 0, 0, 0));
-    map_new(address, half);
-    map_new(address + half, half);
+    map_new(address, half, FILE_TYPE);
+    map_new(address + half, half, FILE_TYPE);
     char *bytes = (char *)(uintptr_t)address;
     Memory first = {true, half, bytes}, second = {true, half, bytes + half};
     unsigned long before = all_imports();
