@@ -103,7 +103,7 @@ impl Input {
         socket: &OwnedFd,
         context: &mut ReadContext<'_, S>,
     ) -> ReadOutcome {
-        if self.begin < self.end && self.is_stalled() {
+        if self.waits_for_device() {
             match self.take_frames(context) {
                 Stop::Device => return ReadOutcome::Nothing,
                 stop => return self.outcome(&stop, true, context),
@@ -183,9 +183,10 @@ impl Input {
         }
     }
 
-    /// True if bytes in the buffer wait for a device.
-    fn is_stalled(&self) -> bool {
-        self.data.is_some()
+    /// True if bytes in the buffer wait for a device: they are those of a piece of a pull.
+    #[inline]
+    pub(super) fn waits_for_device(&self) -> bool {
+        self.begin < self.end && self.data.is_some()
     }
 
     /// Moves the unparsed bytes to the start if the longest frame would not fit after them.

@@ -192,6 +192,9 @@ pub struct Tcp {
     open: Vec<u32>,
     /// Peers with pending output.
     writing: Vec<u32>,
+    /// Connections with bytes that have been read and wait for a device. No event tells when it is
+    /// ready.
+    stalled: Vec<u32>,
     /// Peers to which a connection is being opened.
     opening: Vec<u32>,
     pending: PendingConnections,
@@ -241,6 +244,7 @@ impl Tcp {
             indices: BTreeMap::new(),
             open: Vec::new(),
             writing: Vec::new(),
+            stalled: Vec::new(),
             opening: Vec::new(),
             pending: PendingConnections::default(),
             regions: Regions::default(),
@@ -415,6 +419,23 @@ impl Tcp {
 
     /// Reads what a peer has sent.
     fn read(&mut self, index: u32, sink: &mut impl Sink) -> bool {
+        let moved = self.read_some(index, sink);
+        if let Link::Open(connection) = &self.peers[index as usize].link
+            && connection.input.waits_for_device()
+            && !self.stalled.contains(&index)
+        {
+            self.stalled.push(index);
+        }
+        moved
+    }
+
+    /// Goes on with the connections whose bytes waited for a device.
+    fn read_stalled(&mut self, sink: &mut impl Sink) -> bool {
+        let stalled = std::mem::take(&mut self.stalled);
+        stalled.into_iter().fold(false, |moved, index| self.read(index, sink) | moved)
+    }
+
+    fn read_some(&mut self, index: u32, sink: &mut impl Sink) -> bool {
         let mut moved = false;
         for _ in 0..READS {
             let peer = &mut self.peers[index as usize];

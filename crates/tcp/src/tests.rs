@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use towpath_base::ids::{JobId, PeerIndex, ProcessId};
-use towpath_base::transfer::{Source, Target};
+use towpath_base::transfer::{Drain, MemorySpace, Source, Step, Target};
 
 use super::frame::Frame;
 use super::hello::{HELLO_BYTES, Hello, VERDICT_BYTES};
@@ -339,6 +339,48 @@ fn a_region_may_be_asked_for_otherwise_once_something_has_come_over_the_connecti
     assert!(
         room == bytes && wires.iter().all(|(wire, inbox)| !wire.busy() && inbox.lost.is_empty())
     );
+}
+
+/// An unpacker whose device is busy for some calls.
+struct SlowUnpacker {
+    busy: u32,
+}
+
+// SAFETY: `drain` accesses only its own fields.
+unsafe impl Drain for SlowUnpacker {
+    unsafe fn drain(&mut self, _from: *const u8, length: usize) -> Step {
+        let is_busy = self.busy > 0;
+        self.busy = self.busy.saturating_sub(1);
+        if is_busy { Step::Pending } else { Step::Done(length) }
+    }
+
+    fn space(&self) -> MemorySpace {
+        MemorySpace::Device
+    }
+}
+
+#[test]
+fn bytes_that_wait_for_a_device_need_no_others_to_follow() {
+    for count in [2, 5] {
+        let mut wires = wires(count);
+        // Every process has a connection to every other one.
+        wires.iter_mut().for_each(|(wire, _)| {
+            (0..count as usize - 1).for_each(|index| send(wire, index, 1));
+        });
+        until(&mut wires, |wires| {
+            wires.iter().all(|(_, inbox)| inbox.arrived.len() == count as usize - 1)
+        });
+        let bytes = [7; 100];
+        // SAFETY: `bytes` lives until the end of the iteration, and the unpacker has no memory.
+        unsafe {
+            let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
+            let key = wires[0].0.publish(0, 1, source);
+            let drain = Box::new(SlowUnpacker { busy: 50 });
+            let target = Target::Unpacker { drain, length: bytes.len() };
+            wires[1].0.pull(0, key, 2, target);
+        }
+        until(&mut wires, |wires| wires[1].1.pulled == [2]);
+    }
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl Wire for Tcp {
 
     fn progress(&mut self, sink: &mut impl Sink) -> bool {
         let few = self.open.len() <= FEW;
-        let mut moved = false;
+        let mut moved = !self.stalled.is_empty() && self.read_stalled(sink);
         if few {
             for index in (0..self.open.len()).rev() {
                 moved |= self.read(self.open[index], sink);
