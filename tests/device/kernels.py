@@ -59,29 +59,53 @@ class Side:
         self.layout = shape.layout(base, *(table.address for table in self.tables))
 
 
+class Prepared:
+    """A case in memory, and what its bytes must be afterwards."""
+
+    def __init__(self, case, draw):
+        places = case.places()
+        source = Side(case.from_, [place for place, _ in places], draw.randbytes)
+        target = Side(case.to, [place for _, place in places],
+                      lambda size: bytes([UNTOUCHED]) * size)
+        self.sides, self.expected = (source, target), bytearray(target.buffer.content())
+        before = source.buffer.content()
+        for from_, to in places:
+            start = from_ - source.lowest
+            self.expected[to - target.lowest:to - target.lowest + case.word] = \
+                before[start:start + case.word]
+        self.flag, self.count = ctypes.c_uint32(UNTOUCHED), ctypes.c_uint32(0)
+        self.value = draw.randrange(1, 1 << 32)
+        end = layouts.Completion(ctypes.addressof(self.flag), ctypes.addressof(self.count),
+                                 self.value, 0)
+        end = draw.choice([end, layouts.Completion()])
+        self.move = layouts.Move(source.layout, target.layout, case.first, case.words, end)
+
+    def problem(self):
+        """What is wrong after the move; empty where every byte is as it must be."""
+        flag, count = self.flag.value, self.count.value
+        if (flag, count) != (self.value if self.move.completion.flag else UNTOUCHED, 0):
+            return f"its end is announced as {flag}, not {self.value}, and the count is {count}"
+        found = self.sides[1].buffer.content()
+        wrong = [at for at, byte in enumerate(found) if byte != self.expected[at]]
+        return f"{len(wrong)} bytes are wrong, the first one is byte {wrong[0]}" if wrong else ""
+
+
 def moved(case, run, draw):
-    """What is wrong with a case; empty where every byte is as it must be."""
-    places = case.places()
-    source = Side(case.from_, [place for place, _ in places], draw.randbytes)
-    target = Side(case.to, [place for _, place in places], lambda size: bytes([UNTOUCHED]) * size)
-    expected = bytearray(target.buffer.content())
-    before = source.buffer.content()
-    for from_, to in places:
-        start = from_ - source.lowest
-        expected[to - target.lowest:to - target.lowest + case.word] = \
-            before[start:start + case.word]
-    threads = GROUP * draw.randrange(1, 9)
-    flag, count = ctypes.c_uint32(UNTOUCHED), ctypes.c_uint32(0)
-    value = draw.randrange(1, 1 << 32)
-    end = layouts.Completion(ctypes.addressof(flag), ctypes.addressof(count), value, 0)
-    end = draw.choice([end, layouts.Completion()])
-    move = layouts.Move(source.layout, target.layout, case.first, case.words, end)
-    run(case.kernel, move, threads)
-    if (flag.value, count.value) != (value if end.flag else UNTOUCHED, 0):
-        return f"its end is announced as {flag.value}, not {value}, and the count is {count.value}"
-    wrong = [at for at, (found, wanted) in enumerate(zip(target.buffer.content(), expected))
-             if found != wanted]
-    return f"{len(wrong)} bytes are wrong, the first one is byte {wrong[0]}" if wrong else ""
+    """What is wrong with a case; empty where nothing is."""
+    prepared = Prepared(case, draw)
+    run(case.kernel, prepared.move, GROUP * draw.randrange(1, 9))
+    return prepared.problem()
+
+
+def moved_together(group, run, draw):
+    """What is wrong with each of several cases that one launch moves; empty where nothing is."""
+    prepared = [Prepared(case, draw) for case in group]
+    moves = layouts.Moves(count=len(group))
+    for place, one in enumerate(prepared):
+        moves.starts[place + 1] = moves.starts[place] + GROUP * draw.randrange(1, 5)
+        moves.sizes[place], moves.moves[place] = group[place].word, one.move
+    run("towpath_move_many", moves, moves.starts[len(group)])
+    return [one.problem() for one in prepared]
 
 
 class C:
@@ -140,6 +164,10 @@ def all_moved(dialects, options):
         run, draw = dialect("move").run, random.Random(options.seed)
         for case in layouts.cases(options.seed, options.cases):
             yield f"{name}, {case.name}", moved(case, run, draw)
+        for group in layouts.groups(options.seed, options.cases):
+            problems = moved_together(group, run, draw)
+            for case, problem in zip(group, problems):
+                yield f"{name}, one of {len(group)}, {case.name}", problem
 
 
 def reduced(case, run, threads):

@@ -50,6 +50,16 @@ class Move(ctypes.Structure):
                 ("words", ctypes.c_uint64), ("completion", Completion)]
 
 
+MOST_MOVES = 8
+
+
+class Moves(ctypes.Structure):
+    """Moves that one launch makes, each by threads of its own."""
+
+    _fields_ = [("count", ctypes.c_uint32), ("starts", ctypes.c_uint32 * (MOST_MOVES + 1)),
+                ("sizes", ctypes.c_uint32 * MOST_MOVES), ("moves", Move * MOST_MOVES)]
+
+
 class Shape:
     """One side of a message: blocks at offsets, repeated by loops, innermost first. Lengths are in
     words, offsets and strides in bytes; `lists` says whether the offsets are a list."""
@@ -176,6 +186,16 @@ def cases(seed, count):
         words = draw.choice((total - first, draw.randrange(1, total - first + 1)))
         name = f"{number}: words of {word}, {kinds[0]} to {kinds[1]}, {first} + {words} of {total}"
         yield Case(name, word, wide, *sides, first, words)
+
+
+def groups(seed, count):
+    """Groups of narrow cases that one launch moves."""
+    draw = random.Random(seed)
+    narrow = [case for case in cases(seed, 2 * count) if not case.wide]
+    while narrow:
+        size = draw.randrange(1, MOST_MOVES + 1)
+        yield draw.sample(narrow[:size], len(narrow[:size]))
+        narrow = narrow[size:]
 
 
 def far(number, word, wide, draw):

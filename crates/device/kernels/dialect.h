@@ -29,6 +29,7 @@ typedef ulong2 word16;
 #define FENCE_OF_THREAD mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define REPRESENTS_BLOCK 1
 #define BLOCKS STEP
+#define BLOCKS_OF(threads) (threads)
 #define COUNT(address) (atomic_inc((volatile __global u32 *)(address)) + 1)
 #define FLOAT_OF(bits) as_float((u32)(bits))
 #define BITS_OF_FLOAT(number) as_uint((float)(number))
@@ -64,6 +65,7 @@ typedef ulonglong2 word16;
 #define FENCE_OF_THREAD __threadfence_system()
 #define REPRESENTS_BLOCK (threadIdx.x == 0)
 #define BLOCKS gridDim.x
+#define BLOCKS_OF(threads) ((threads) / blockDim.x)
 #define COUNT(address) (atomicAdd((u32 *)(address), 1) + 1)
 #define FLOAT_OF(bits) __uint_as_float(bits)
 #define BITS_OF_FLOAT(number) __float_as_uint(number)
@@ -84,7 +86,8 @@ typedef struct {
     uint64_t low, high;
 } word16;
 /* Called once for each thread. */
-#define THREAD_FUNCTION(name, type) void name(const type *pointer, u32 thread, u32 threads)
+#define THREAD_FUNCTION(name, type)                                                                \
+    void name(const type *pointer, u32 thread, __attribute__((unused)) u32 threads)
 #if defined(TOWPATH_STUB)
 #define KERNEL(name, type)                                                                         \
     static THREAD_FUNCTION(name, type);                                                            \
@@ -107,6 +110,7 @@ typedef struct {
 #define FENCE_OF_THREAD __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define REPRESENTS_BLOCK 1
 #define BLOCKS threads
+#define BLOCKS_OF(threads) (threads)
 #define COUNT(address) __atomic_add_fetch(AT(u32, address), 1, __ATOMIC_SEQ_CST)
 #define FLOAT_OF(bits) (((union { u32 word; float number; }){.word = (bits)}).number)
 #define BITS_OF_FLOAT(value) (((union { u32 word; float number; }){.number = (value)}).word)
@@ -132,14 +136,17 @@ FUNCTION void complete(const Completion *completion, u32 blocks) {
     }
 }
 
-/* The end of every kernel; `completion` is that of its arguments. */
-#define END_KERNEL(completion)                                                                     \
+/* The end of what so many blocks of threads do. */
+#define END_BLOCKS(completion, blocks)                                                             \
     do {                                                                                           \
         if ((completion)->flag) {                                                                  \
             FENCE;                                                                                 \
             if (REPRESENTS_BLOCK)                                                                  \
-                complete(completion, BLOCKS);                                                      \
+                complete(completion, blocks);                                                      \
         }                                                                                          \
     } while (0)
+
+/* The end of a kernel; `completion` is that of its arguments. */
+#define END_KERNEL(completion) END_BLOCKS(completion, BLOCKS)
 
 #endif

@@ -4,6 +4,7 @@
  * One thread moves one word at a time. It computes the place of word `n` of the packed message in
  * both layouts, so no thread depends on another one. The largest word that divides all lengths,
  * offsets, strides and addresses of both layouts is used; the host selects the kernel by it.
+ * Several moves that are ready together share one launch.
  *
  * The structures are those of `kernel.rs`: a test compares their sizes. */
 
@@ -116,3 +117,45 @@ DEFINE_MOVE(towpath_move_wide_2, word2, u64, address_of_wide)
 DEFINE_MOVE(towpath_move_wide_4, word4, u64, address_of_wide)
 DEFINE_MOVE(towpath_move_wide_8, word8, u64, address_of_wide)
 DEFINE_MOVE(towpath_move_wide_16, word16, u64, address_of_wide)
+
+/* Moves that one launch makes: of the threads, whole blocks from number starts[i] to starts[i + 1]
+ * make moves[i], whose words have sizes[i] bytes. Each announces its own end. */
+typedef struct {
+    u32 count, starts[9], sizes[8];
+    Move moves[8];
+} Moves;
+
+FUNCTION void move_word(u64 to, u64 from, u32 size) {
+    switch (size) {
+    case 1:
+        *AT(word1, to) = *AT(const word1, from);
+        break;
+    case 2:
+        *AT(word2, to) = *AT(const word2, from);
+        break;
+    case 4:
+        *AT(word4, to) = *AT(const word4, from);
+        break;
+    case 8:
+        *AT(word8, to) = *AT(const word8, from);
+        break;
+    default:
+        *AT(word16, to) = *AT(const word16, from);
+    }
+}
+
+/* For messages of fewer than 2^31 words each. */
+KERNEL(towpath_move_many, Moves) {
+    const Moves *moves = &ARGUMENTS;
+    u32 i = 0;
+    NOT_UNROLLED
+    while (i + 1 < moves->count && FIRST >= moves->starts[i + 1])
+        i++;
+    const Move *move = &moves->moves[i];
+    u32 end = (u32)(move->first + move->words), size = moves->sizes[i];
+    u32 step = moves->starts[i + 1] - moves->starts[i];
+    NOT_UNROLLED
+    for (u32 n = (u32)move->first + FIRST - moves->starts[i]; n < end; n += step)
+        move_word(address_of(&move->to, n, size), address_of(&move->from, n, size), size);
+    END_BLOCKS(&move->completion, BLOCKS_OF(step));
+}
