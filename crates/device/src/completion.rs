@@ -5,6 +5,7 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::Arc;
 
 use towpath_base::sync::{AtomicU32, Ordering};
 
@@ -14,6 +15,7 @@ use crate::abi::{
 use crate::context::DeviceContext;
 use crate::driver::{DeviceError, Driver, Result};
 use crate::kernel::KernelEnd;
+use crate::launch_queue::Launch;
 
 /// Completions that are allocated together.
 const TOGETHER: usize = 32;
@@ -39,8 +41,10 @@ pub(crate) struct TransferCompletion {
 }
 
 /// What ends a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Sign {
+    /// The flag, once this launch has been made.
+    Launch(Arc<Launch>),
     Flag,
     Event,
     /// The end has been seen.
@@ -94,7 +98,17 @@ impl TransferCompletion {
     pub(crate) fn begin_kernel(&mut self, stream: StreamHandle) -> KernelEnd {
         (self.stream, self.polls, self.sign) = (stream, 0, Sign::Flag);
         self.value = self.value.wrapping_add(1);
+        self.end()
+    }
+
+    /// What the kernel announces.
+    fn end(&self) -> KernelEnd {
         KernelEnd { flag: self.flag as Address, count: self.count, value: self.value, unused: 0 }
+    }
+
+    /// The kernel that has begun is part of this launch, which comes later.
+    pub(crate) fn follow(&mut self, launch: Arc<Launch>) {
+        self.sign = Sign::Launch(launch);
     }
 
     /// Ends the copies that have been started in `stream`. The context must be current.
@@ -114,6 +128,7 @@ impl TransferCompletion {
     pub(crate) fn has_happened(&mut self, context: &DeviceContext) -> Result<bool> {
         let happened = match self.sign {
             Sign::Seen => true,
+            Sign::Launch(_) => self.is_launched(context)? && self.is_set(),
             Sign::Flag if self.is_set() => true,
             Sign::Flag => self.is_due() && self.asks_stream(context)?,
             Sign::Event => self.asks_event(context)?,
@@ -122,6 +137,23 @@ impl TransferCompletion {
             self.sign = Sign::Seen;
         }
         Ok(happened)
+    }
+
+    /// True once the launch that the transfer waits for has been made. The first question follows
+    /// at once on the start, when other transfers may be about to become ready; the second one
+    /// makes the launch.
+    fn is_launched(&mut self, context: &DeviceContext) -> Result<bool> {
+        let Sign::Launch(launch) = &self.sign else { return Ok(true) };
+        if let Some((stream, launched)) = launch.outcome() {
+            launched.clone()?;
+            (self.stream, self.sign) = (*stream, Sign::Flag);
+            return Ok(true);
+        }
+        self.polls += 1;
+        if self.polls > 1 {
+            context.launch_queued();
+        }
+        Ok(false)
     }
 
     /// True at each time at which the driver must be asked.
@@ -155,13 +187,19 @@ impl TransferCompletion {
         }
     }
 
-    /// Waits for the transfer, whose memory is about to become invalid. Errors do not matter then.
+    /// Waits for the transfer, whose memory is about to become invalid. One that has not been
+    /// launched never will be. Errors do not matter then.
     pub(crate) fn wait(&self, context: &DeviceContext) {
-        if self.sign != Sign::Seen
+        let stream = match &self.sign {
+            Sign::Seen => None,
+            Sign::Flag | Sign::Event => Some(self.stream),
+            Sign::Launch(launch) => context.forget(launch, self.end()),
+        };
+        if let Some(stream) = stream
             && let Ok(_entered) = context.enter()
         {
-            // SAFETY: as in `has_happened`.
-            unsafe { (context.driver.calls.synchronize_stream)(self.stream) };
+            // SAFETY: the stream is one of the context's, which are never destroyed.
+            unsafe { (context.driver.calls.synchronize_stream)(stream) };
         }
     }
 }

@@ -15,8 +15,10 @@ use crate::api::Api;
 use crate::completion::TransferCompletion;
 use crate::driver::{DeviceError, Driver, Entered, Result};
 use crate::free_blocks::FreeBlocks;
+use crate::grid::{BLOCK_THREADS, Grid};
 use crate::hiprtc;
 use crate::kernel_names::{Kernel, KernelFile};
+use crate::launch_queue::LaunchQueue;
 use crate::ptx;
 
 /// Bytes of pinned memory in a slot.
@@ -25,14 +27,6 @@ pub(crate) const SLOT_BYTES: usize = 256 << 10;
 const SLOTS_TOGETHER: usize = 4;
 /// Streams of a context. Transfers in different streams overlap.
 const STREAMS: usize = 4;
-
-/// Threads of a block of the kernels.
-const BLOCK_THREADS: u32 = 256;
-/// Blocks of threads for each multiprocessor: as many as it can run at a time.
-const BLOCKS_PER_PROCESSOR: u64 = 8;
-
-/// Most blocks of a grid: the number of its threads fits in 32 bits with room for a step.
-const MOST_BLOCKS: u64 = 1 << 22;
 
 /// Pinned host memory that devices can access, and what tells that its use has ended.
 #[derive(Debug)]
@@ -51,7 +45,7 @@ pub(crate) struct DeviceContext {
     pub(crate) driver: Driver,
     pub(crate) handle: ContextHandle,
     pub(crate) uuid: Uuid,
-    processors: u64,
+    pub(crate) grid: Grid,
     streams: [StreamHandle; STREAMS],
     next_stream: AtomicUsize,
     /// Those that have been loaded.
@@ -63,6 +57,8 @@ pub(crate) struct DeviceContext {
     slots: Mutex<Vec<PinnedSlot>>,
     completions: Mutex<Vec<TransferCompletion>>,
     free_blocks: Mutex<FreeBlocks>,
+    /// Transfers that wait to be launched together.
+    launch_queue: Mutex<LaunchQueue>,
 }
 
 impl DeviceContext {
@@ -90,7 +86,7 @@ impl DeviceContext {
             driver,
             handle,
             uuid,
-            processors: processors.max(1) as u64,
+            grid: Grid::new(processors.max(1) as u64),
             streams,
             next_stream: AtomicUsize::new(0),
             kernels: Mutex::default(),
@@ -99,6 +95,7 @@ impl DeviceContext {
             slots: Mutex::new(Vec::new()),
             completions: Mutex::new(Vec::new()),
             free_blocks: Mutex::default(),
+            launch_queue: Mutex::default(),
         })
     }
 
@@ -155,8 +152,12 @@ impl DeviceContext {
         self.free_blocks.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Launches a kernel for so many elements: with a thread for each if `all`, else with as many
-    /// threads as the device can run at a time, which go through the elements with strides.
+    /// Transfers that wait to be launched together.
+    pub(crate) fn launch_queue(&self) -> MutexGuard<'_, LaunchQueue> {
+        self.launch_queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Launches a kernel with so many blocks of threads. The context must be current.
     ///
     /// # Safety
     /// The kernel must take one parameter of this type. The memory that it names must be valid for
@@ -165,15 +166,9 @@ impl DeviceContext {
         &self,
         stream: StreamHandle,
         function: FunctionHandle,
-        (elements, all): (u64, bool),
+        blocks: u32,
         arguments: &mut Arguments,
     ) -> Result<()> {
-        let blocks = elements.div_ceil(BLOCK_THREADS.into()).max(1);
-        let most = match all {
-            true => MOST_BLOCKS,
-            false => self.processors * BLOCKS_PER_PROCESSOR,
-        };
-        let blocks = blocks.min(most) as u32;
         let mut parameters: [*mut c_void; 1] = [ptr::from_mut(arguments).cast()];
         // SAFETY: the kernel takes one parameter of this type, which the driver copies during the
         // call, and the memory that it names is valid (this function's contract).

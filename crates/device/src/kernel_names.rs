@@ -9,6 +9,8 @@ use towpath_datatype::reduce::Operation;
 pub(crate) enum Kernel {
     /// Moves words of so many bytes, with 64-bit numbers if `wide`.
     Move { word: usize, wide: bool },
+    /// Makes several moves, of words of any size.
+    MoveMany,
     /// Reduces vectors.
     Reduce(Operation, Basic),
 }
@@ -24,7 +26,7 @@ impl Kernel {
     /// The file that it is in.
     pub(crate) fn file(self) -> KernelFile {
         match self {
-            Kernel::Move { .. } => KernelFile::Move,
+            Kernel::Move { .. } | Kernel::MoveMany => KernelFile::Move,
             Kernel::Reduce(..) => KernelFile::Reduce,
         }
     }
@@ -35,6 +37,7 @@ impl Kernel {
             Kernel::Move { word, wide } => {
                 Some(format!("towpath_move_{}{word}", if wide { "wide_" } else { "" }))
             }
+            Kernel::MoveMany => Some("towpath_move_many".to_owned()),
             Kernel::Reduce(operation, basic) => reduction_name(operation, basic),
         }
     }

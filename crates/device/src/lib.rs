@@ -20,12 +20,15 @@ mod context;
 mod driver;
 mod failure;
 mod free_blocks;
+mod grid;
 mod hiprtc;
 mod host;
 mod inventory;
 mod ipc;
 mod kernel;
 mod kernel_names;
+mod launch;
+mod launch_queue;
 pub mod memory_kinds;
 mod moves;
 mod packer;
@@ -166,6 +169,16 @@ impl Gpus {
     fn has_host_blocks(&self, datatype: &Datatype, buffer: *const u8) -> bool {
         let blocks = || absolute_blocks(datatype).into_iter();
         buffer.is_null() && blocks().any(|at| !self.holds(at as *const u8))
+    }
+
+    /// Launches the kernels of transfers that wait to be launched together. Failures are those of
+    /// the transfers.
+    #[cold]
+    pub fn launch(&self) {
+        if self.present.get().is_some() {
+            let contexts = self.contexts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            contexts.iter().for_each(|context| context.launch_queued());
+        }
     }
 
     /// Looks for the driver.

@@ -2,9 +2,11 @@
 
 use crate::abi::{Address, StreamHandle};
 use crate::completion::TransferCompletion;
-use crate::context::DeviceContext;
+use crate::context::{DeviceContext, SLOT_BYTES};
 use crate::driver::Result;
+use crate::grid::Demand;
 use crate::kernel;
+use crate::launch_queue::ReadyMove;
 use crate::runs;
 use crate::tables::PlacedElements;
 
@@ -26,13 +28,24 @@ pub(crate) enum CopyEngine {
 
 /// See [`CopyEngine::IfLong`].
 const LONG: usize = 64 << 10;
+/// Transfers by kernel of at least so many bytes are launched alone: the scattered words of one take
+/// an H200 as long as its launch takes the processor.
+const ALONE: usize = 1 << 20;
+
+impl CopyEngine {
+    /// The least bytes of a transfer by kernel that waits for no other one. A piece that fills its
+    /// slot does not, so that the next one is packed while it is sent.
+    fn alone(self) -> usize {
+        if self == CopyEngine::Always { SLOT_BYTES } else { ALONE }
+    }
+}
 
 /// Starts to move bytes `position..position + length` of a message. The context must be
 /// current.
 ///
 /// # Safety
-/// Both placements must hold these bytes, in memory that the device can access, until the
-/// transfer has completed.
+/// Both placements must hold these bytes, in memory that the device can access, until
+/// `completion` has happened or has been waited for.
 pub(crate) unsafe fn start(
     context: &DeviceContext,
     stream: StreamHandle,
@@ -43,8 +56,8 @@ pub(crate) unsafe fn start(
 ) -> Result<()> {
     let (from, to) = (&sides.0.placement, &sides.1.placement);
     let contiguous = from.dense().is_some() && to.dense().is_some();
-    // SAFETY: both sides hold the bytes until the transfer has completed (this function's
-    // contract). The flag is never freed.
+    // SAFETY: both sides hold the bytes until `completion` has happened or has been waited for
+    // (this function's contract). The flag is never freed.
     unsafe {
         let least = match engine {
             CopyEngine::Always => 0,
@@ -61,8 +74,14 @@ pub(crate) unsafe fn start(
         let by_kernel = engine != CopyEngine::ByBlocks && from.fits() && to.fits();
         if by_kernel && let Some(function) = context.kernel(choice.kernel())? {
             arguments.end = completion.begin_kernel(stream);
-            let threads = (arguments.words, choice.scattered);
-            return context.launch(stream, function, threads, &mut arguments);
+            let demand = Demand { elements: arguments.words, all: choice.scattered };
+            if choice.wide || length >= engine.alone() {
+                let blocks = context.grid.blocks(demand);
+                return context.launch(stream, function, blocks, &mut arguments);
+            }
+            let ready = ReadyMove { function, stream, demand, word: choice.word, arguments };
+            completion.follow(context.launch_soon(ready));
+            return Ok(());
         }
         runs::copy(&context.driver, stream, sides, (position, length))?;
         completion.end_copy(&context.driver, stream)

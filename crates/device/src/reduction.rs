@@ -9,6 +9,7 @@ use crate::completion::TransferCompletion;
 use crate::context::DeviceContext;
 use crate::driver::Result;
 use crate::failure::Reporter;
+use crate::grid::Demand;
 use crate::kernel::KernelEnd;
 use crate::kernel_names::Kernel;
 
@@ -58,10 +59,10 @@ impl StartedReduction {
         let Some(function) = context.kernel(kernel)? else { return Ok(None) };
         let (stream, mut completion) = (context.stream(), context.take_completion()?);
         reduction.end = completion.begin_kernel(stream);
-        let threads = reduction.count;
+        let blocks = context.grid.blocks(Demand { elements: reduction.count, all: false });
         // SAFETY: the kernel takes a `Reduction`, whose vectors are valid until its end (this
         // function's contract).
-        unsafe { context.launch(stream, function, (threads, false), &mut reduction)? };
+        unsafe { context.launch(stream, function, blocks, &mut reduction)? };
         let completion = Some(completion);
         Ok(Some(StartedReduction { context: context.clone(), completion, reporter }))
     }

@@ -62,9 +62,13 @@ impl<S: Subscriber> State<S> {
     }
 
     /// Polls the unpackers that wait for a device, and fetches messages that have waited for a
-    /// receive in vain. True if anything no longer waits for a device.
+    /// receive in vain. Ends the round for the devices. True if anything no longer waits for a
+    /// device.
     pub(crate) fn poll_devices(&mut self) -> bool {
         let before = self.on_device.len();
+        if before == 0 {
+            return false;
+        }
         let mut waiting = std::mem::take(&mut self.on_device);
         waiting.retain_mut(|wait| match wait {
             DeviceWait::Request(request) => {
@@ -74,6 +78,7 @@ impl<S: Subscriber> State<S> {
             DeviceWait::Message { message, rounds } => self.waits_for_receive(*message, rounds),
         });
         self.on_device = waiting;
+        (self.launch)();
         self.on_device.len() < before
     }
 

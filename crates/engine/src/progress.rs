@@ -24,6 +24,13 @@ impl<W: JobWire, S: Subscriber> Engine<W, S> {
         self.follow_up() | moved
     }
 
+    /// Sets the function that launches what devices have been given. Each round of progress in
+    /// which something waits for a device calls it at its end, so that the device works on until
+    /// the next one.
+    pub fn launch_by(&mut self, launch: fn()) {
+        self.state.launch = launch;
+    }
+
     #[cold]
     fn follow_up(&mut self) -> bool {
         let completed = self.state.poll_devices();

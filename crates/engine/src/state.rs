@@ -62,6 +62,8 @@ pub(crate) struct State<S> {
     pub(crate) actions: Vec<DeferredCall>,
     /// What waits for a device. A round of progress removes what no longer does.
     pub(crate) on_device: Vec<DeviceWait>,
+    /// Launches what devices have been given in a round of progress.
+    pub(crate) launch: fn(),
     /// Incomplete sends and pulls.
     pub(crate) under_way: usize,
     /// Number of [exchanges](crate::Exchange) so far. A fixed number of them triggers a round of
@@ -88,6 +90,7 @@ impl<S: Subscriber> State<S> {
             active: Active::default(),
             actions: Vec::new(),
             on_device: Vec::new(),
+            launch: || (),
             under_way: 0,
             exchanges: 0,
             is_member: |_, _| false,

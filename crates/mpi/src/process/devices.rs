@@ -10,8 +10,8 @@ use towpath_neutral::error::{Result, fail};
 
 use super::ending::end_job;
 
-static CUDA: Gpus = Gpus::new(Api::Cuda, note_failure);
-static HIP: Gpus = Gpus::new(Api::Hip, note_failure);
+pub(crate) static CUDA: Gpus = Gpus::new(Api::Cuda, note_failure);
+pub(crate) static HIP: Gpus = Gpus::new(Api::Hip, note_failure);
 
 /// The failures of both that the program has not been told yet. They are kept if an error handler
 /// returns. Until then they end the job at once, before other ranks see what a device has not

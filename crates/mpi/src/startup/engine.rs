@@ -14,6 +14,7 @@ use towpath_shm::{Segment, Waiting};
 use towpath_wires::Wires;
 
 use super::failed_start;
+use crate::process::devices::{CUDA, HIP};
 use crate::process::ending::leave_aborted_job;
 use crate::progress::state::State;
 use crate::progress::wait_target;
@@ -37,6 +38,7 @@ pub(crate) fn worker(segment: &Segment, job: &Job, jobs: &Jobs, far: Option<Far>
     wires.set_across(towpath_datatype::copy_across);
     let mut engine = Engine::new(wires, Limits::from_settings(), job.size as usize);
     engine.ask_members(wait_target::is_member);
+    engine.launch_by(|| [&CUDA, &HIP].into_iter().for_each(|gpus| gpus.launch()));
     let fixed = "TOWPATH_UNEXPECTED_BYTES";
     if config::setting(fixed).and_then(|text| config::number_of(fixed, &text).0).is_none() {
         let ranks = u64::from(job.local_ranks.len() as u32);
