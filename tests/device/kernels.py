@@ -103,7 +103,7 @@ def moved_together(group, run, draw):
     moves = layouts.Moves(count=len(group))
     for place, one in enumerate(prepared):
         moves.starts[place + 1] = moves.starts[place] + GROUP * draw.randrange(1, 5)
-        moves.sizes[place], moves.moves[place] = group[place].word, one.move
+        moves.moves[place] = one.move
     run("towpath_move_many", moves, moves.starts[len(group)])
     return [one.problem() for one in prepared]
 

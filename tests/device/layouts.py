@@ -34,7 +34,7 @@ class Loop(ctypes.Structure):
 class Layout(ctypes.Structure):
     _fields_ = [("base", ctypes.c_uint64), ("offsets", ctypes.c_uint64),
                 ("starts", ctypes.c_uint64), ("depth", ctypes.c_uint32),
-                ("unused", ctypes.c_uint32), ("block", Divisor), ("entries", Divisor),
+                ("word", ctypes.c_uint32), ("block", Divisor), ("entries", Divisor),
                 ("loops", Loop * MOST_LOOPS)]
 
 
@@ -57,7 +57,7 @@ class Moves(ctypes.Structure):
     """Moves that one launch makes, each by threads of its own."""
 
     _fields_ = [("count", ctypes.c_uint32), ("starts", ctypes.c_uint32 * (MOST_MOVES + 1)),
-                ("sizes", ctypes.c_uint32 * MOST_MOVES), ("moves", Move * MOST_MOVES)]
+                ("moves", Move * MOST_MOVES)]
 
 
 class Shape:
@@ -85,7 +85,8 @@ class Shape:
 
     def layout(self, base, offsets, starts):
         """The kernel's structure; the addresses are those of the buffer and of both tables."""
-        result = Layout(base=base, depth=len(self.loops), entries=Divisor.of(len(self.blocks)))
+        result = Layout(base=base, depth=len(self.loops), word=self.word,
+                        entries=Divisor.of(len(self.blocks)))
         if self.lists:
             result.offsets = offsets
             result.starts = 0 if self.equal else starts
@@ -149,7 +150,7 @@ class Case:
     def __init__(self, name, word, wide, from_, to, first, words):
         self.name, self.word, self.wide = name, word, wide
         self.from_, self.to, self.first, self.words = from_, to, first, words
-        self.kernel = f"towpath_move_{'wide_' if wide else ''}{word}"
+        self.kernel = f"towpath_move_{'wide' if wide else word}"
 
     def places(self):
         """For each word that is moved, its offsets on both sides."""

@@ -3,8 +3,8 @@
  *
  * One thread moves one word at a time. It computes the place of word `n` of the packed message in
  * both layouts, so no thread depends on another one. The largest word that divides all lengths,
- * offsets, strides and addresses of both layouts is used; the host selects the kernel by it.
- * Several moves that are ready together share one launch.
+ * offsets, strides and addresses of both layouts is used. There is a kernel for each size; that for
+ * long messages, which divides much more slowly, and that for several messages take any.
  *
  * The structures are those of `kernel.rs`: a test compares their sizes. */
 
@@ -27,10 +27,11 @@ typedef struct {
  *  - with `offsets` only, `entries` blocks of `block` words at these offsets;
  *  - with `starts` too, blocks of unequal length: `block` is the words of all of them, and entry e
  *    starts at packed byte starts[e];
- * repeated by `depth` loops, the innermost first. Offsets and strides are in bytes. */
+ * repeated by `depth` loops, the innermost first. Offsets and strides are in bytes, of which a word
+ * has `word`. */
 typedef struct {
     u64 base, offsets, starts;
-    u32 depth, unused;
+    u32 depth, word;
     Divisor block, entries;
     Loop loops[6];
 } Layout;
@@ -111,19 +112,6 @@ DEFINE_MOVE(towpath_move_2, word2, u32, address_of)
 DEFINE_MOVE(towpath_move_4, word4, u32, address_of)
 DEFINE_MOVE(towpath_move_8, word8, u32, address_of)
 DEFINE_MOVE(towpath_move_16, word16, u32, address_of)
-/* For longer ones. */
-DEFINE_MOVE(towpath_move_wide_1, word1, u64, address_of_wide)
-DEFINE_MOVE(towpath_move_wide_2, word2, u64, address_of_wide)
-DEFINE_MOVE(towpath_move_wide_4, word4, u64, address_of_wide)
-DEFINE_MOVE(towpath_move_wide_8, word8, u64, address_of_wide)
-DEFINE_MOVE(towpath_move_wide_16, word16, u64, address_of_wide)
-
-/* Moves that one launch makes: of the threads, whole blocks from number starts[i] to starts[i + 1]
- * make moves[i], whose words have sizes[i] bytes. Each announces its own end. */
-typedef struct {
-    u32 count, starts[9], sizes[8];
-    Move moves[8];
-} Moves;
 
 FUNCTION void move_word(u64 to, u64 from, u32 size) {
     switch (size) {
@@ -144,6 +132,30 @@ FUNCTION void move_word(u64 to, u64 from, u32 size) {
     }
 }
 
+/* Moves words of any size by thread number `thread` of so many. */
+#define MOVE_WORDS(move, INDEX, ADDRESS, thread, threads)                                          \
+    do {                                                                                           \
+        INDEX end = (INDEX)((move)->first + (move)->words), step = threads;                        \
+        u32 size = (move)->to.word;                                                                \
+        NOT_UNROLLED                                                                               \
+        for (INDEX n = (INDEX)(move)->first + (thread); n < end; n += step)                        \
+            move_word(ADDRESS(&(move)->to, n, size), ADDRESS(&(move)->from, n, size), size);       \
+    } while (0)
+
+/* For longer ones. */
+KERNEL(towpath_move_wide, Move) {
+    const Move *move = &ARGUMENTS;
+    MOVE_WORDS(move, u64, address_of_wide, FIRST, STEP);
+    END_KERNEL(&move->completion);
+}
+
+/* Moves that one launch makes: of the threads, whole blocks from number starts[i] to starts[i + 1]
+ * make moves[i]. Each announces its own end. */
+typedef struct {
+    u32 count, starts[9];
+    Move moves[8];
+} Moves;
+
 /* For messages of fewer than 2^31 words each. */
 KERNEL(towpath_move_many, Moves) {
     const Moves *moves = &ARGUMENTS;
@@ -152,10 +164,7 @@ KERNEL(towpath_move_many, Moves) {
     while (i + 1 < moves->count && FIRST >= moves->starts[i + 1])
         i++;
     const Move *move = &moves->moves[i];
-    u32 end = (u32)(move->first + move->words), size = moves->sizes[i];
-    u32 step = moves->starts[i + 1] - moves->starts[i];
-    NOT_UNROLLED
-    for (u32 n = (u32)move->first + FIRST - moves->starts[i]; n < end; n += step)
-        move_word(address_of(&move->to, n, size), address_of(&move->from, n, size), size);
-    END_BLOCKS(&move->completion, BLOCKS_OF(step));
+    u32 start = moves->starts[i], own = moves->starts[i + 1] - start;
+    MOVE_WORDS(move, u32, address_of, FIRST - start, own);
+    END_BLOCKS(&move->completion, BLOCKS_OF(own));
 }

@@ -52,7 +52,8 @@ pub(crate) struct KernelLayout {
     offsets: Address,
     starts: Address,
     depth: u32,
-    unused: u32,
+    /// Bytes in a word.
+    word: u32,
     block: Divisor,
     entries: Divisor,
     loops: [KernelLoop; MAX_LOOPS],
@@ -137,6 +138,7 @@ impl DevicePlacement {
             base: self.base,
             offsets: self.offsets,
             starts: self.starts,
+            word: word as u32,
             entries: Divisor::new(self.entries),
             ..KernelLayout::default()
         };
@@ -173,7 +175,7 @@ pub(crate) struct KernelChoice {
 impl KernelChoice {
     /// The kernel.
     pub(crate) fn kernel(self) -> Kernel {
-        Kernel::Move { word: self.word, wide: self.wide }
+        if self.wide { Kernel::MoveWide } else { Kernel::Move { word: self.word } }
     }
 }
 

@@ -7,8 +7,10 @@ use towpath_datatype::reduce::Operation;
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kernel {
-    /// Moves words of so many bytes, with 64-bit numbers if `wide`.
-    Move { word: usize, wide: bool },
+    /// Moves words of so many bytes.
+    Move { word: usize },
+    /// Moves words of any size, with 64-bit numbers.
+    MoveWide,
     /// Makes several moves, of words of any size.
     MoveMany,
     /// Reduces vectors.
@@ -26,7 +28,7 @@ impl Kernel {
     /// The file that it is in.
     pub(crate) fn file(self) -> KernelFile {
         match self {
-            Kernel::Move { .. } | Kernel::MoveMany => KernelFile::Move,
+            Kernel::Move { .. } | Kernel::MoveWide | Kernel::MoveMany => KernelFile::Move,
             Kernel::Reduce(..) => KernelFile::Reduce,
         }
     }
@@ -34,9 +36,8 @@ impl Kernel {
     /// Its name in the source; `None` if there is none.
     pub(crate) fn name(self) -> Option<String> {
         match self {
-            Kernel::Move { word, wide } => {
-                Some(format!("towpath_move_{}{word}", if wide { "wide_" } else { "" }))
-            }
+            Kernel::Move { word } => Some(format!("towpath_move_{word}")),
+            Kernel::MoveWide => Some("towpath_move_wide".to_owned()),
             Kernel::MoveMany => Some("towpath_move_many".to_owned()),
             Kernel::Reduce(operation, basic) => reduction_name(operation, basic),
         }

@@ -38,8 +38,6 @@ pub(crate) struct ReadyMove {
     pub(crate) function: FunctionHandle,
     pub(crate) stream: StreamHandle,
     pub(crate) demand: Demand,
-    /// Bytes in a word.
-    pub(crate) word: usize,
     pub(crate) arguments: Move,
 }
 
@@ -52,13 +50,12 @@ pub(crate) struct LaunchQueue {
 }
 
 /// Arguments of the kernel that makes several moves: threads `starts[i]..starts[i + 1]` make
-/// `moves[i]`, whose words have `sizes[i]` bytes.
+/// `moves[i]`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Moves {
     count: u32,
     starts: [u32; MOST + 1],
-    sizes: [u32; MOST],
     moves: [Move; MOST],
 }
 
@@ -68,12 +65,10 @@ impl Moves {
         let mut all = Moves {
             count: ready.len() as u32,
             starts: [0; MOST + 1],
-            sizes: [0; MOST],
             moves: [ready[0].arguments; MOST],
         };
         for (index, (one, blocks)) in ready.iter().zip(blocks).enumerate() {
             all.starts[index + 1] = all.starts[index] + blocks * BLOCK_THREADS;
-            all.sizes[index] = one.word as u32;
             all.moves[index] = one.arguments;
         }
         all
@@ -124,18 +119,18 @@ mod tests {
 
     #[test]
     fn the_structure_has_the_size_of_the_source_and_fits_in_the_parameters() {
-        assert_eq!(size_of::<Moves>(), 72 + MOST * size_of::<Move>());
+        assert_eq!(size_of::<Moves>(), 40 + MOST * size_of::<Move>());
         assert!(size_of::<Moves>() <= 4096);
     }
 
     fn ready(stream: usize, value: u32) -> ReadyMove {
         let placement = DevicePlacement::contiguous(0x1000, 512);
-        let (choice, mut arguments) = kernel::arguments(&placement, &placement, 0, 512);
+        let (_, mut arguments) = kernel::arguments(&placement, &placement, 0, 512);
         arguments.end = KernelEnd { value, ..KernelEnd::default() };
         let stream = StreamHandle(ptr::without_provenance_mut(stream));
         let demand = Demand { elements: arguments.words, all: false };
         let function = FunctionHandle(ptr::null_mut());
-        ReadyMove { function, stream, demand, word: choice.word, arguments }
+        ReadyMove { function, stream, demand, arguments }
     }
 
     #[test]
@@ -166,7 +161,7 @@ mod tests {
             let blocks: Vec<u32> = (1..=MOST as u32).collect();
             let all = Moves::new(moves, &blocks);
             let sums = std::array::from_fn(|index| (index * (index + 1) / 2 * 256) as u32);
-            assert_eq!((all.count as usize, all.starts, all.sizes), (MOST, sums, [16; MOST]));
+            assert_eq!((all.count as usize, all.starts), (MOST, sums));
             Ok(())
         });
         assert!(!queue.is_full());

@@ -79,7 +79,7 @@ pub(crate) unsafe fn start(
                 let blocks = context.grid.blocks(demand);
                 return context.launch(stream, function, blocks, &mut arguments);
             }
-            let ready = ReadyMove { function, stream, demand, word: choice.word, arguments };
+            let ready = ReadyMove { function, stream, demand, arguments };
             completion.follow(context.launch_soon(ready));
             return Ok(());
         }

@@ -9,7 +9,7 @@ enum { WORDS = 1000, SIZE = 8, GRID = 3, BLOCK = 64 };
 static Layout contiguous(CUdeviceptr base)
 {
     /* With as many words as the message has, the quotient is always 0. */
-    return (Layout){.base = base, .block = {WORDS, 1, 31, 0}};
+    return (Layout){.base = base, .word = SIZE, .block = {WORDS, 1, 31, 0}};
 }
 
 static CUfunction load(const char *name)

@@ -25,19 +25,14 @@ const struct kernel *find_kernel(const char *name)
     return NULL;
 }
 
-static uint64_t bytes_of_many(const Moves *moves)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < moves->count; i++) bytes += moves->sizes[i] * moves->moves[i].words;
-    return bytes;
-}
-
 uint64_t bytes_of(const struct kernel *kernel, const void *parameters)
 {
-    unsigned word;
-    bool moves = strncmp(kernel->name, "towpath_move_", strlen("towpath_move_")) == 0;
-    const char *number = strpbrk(kernel->name, "0123456789");
-    if (strcmp(kernel->name, "towpath_move_many") == 0) return bytes_of_many(parameters);
-    if (!moves || sscanf(number, "%u", &word) != 1) return 0;
-    return word * ((const Move *)parameters)->words;
+    if (strncmp(kernel->name, "towpath_move_", strlen("towpath_move_"))) return 0;
+    bool is_one = strcmp(kernel->name, "towpath_move_many");
+    const Moves *many = parameters;
+    const Move *moves = is_one ? parameters : many->moves;
+    uint32_t count = is_one ? 1 : many->count;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) bytes += moves[i].to.word * moves[i].words;
+    return bytes;
 }
