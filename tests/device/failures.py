@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Lets calls of the CUDA driver fail in one of two ranks that exchange messages in device memory.
 
-messages.c has error handlers that end the job, returned.c one that returns, and slots.c at times.
+messages.c and halo.c have error handlers that end the job, returned.c one that returns, and
+slots.c at times.
 
     failures.py                  the 1st, 2nd and 20th call of every function that the library uses
     failures.py --filter REGEX   some of them, by names such as "cuLaunchKernel:20:719:later"
@@ -28,6 +29,7 @@ DECLARATIONS = environments.ROOT / "crates/device/src/abi.rs"
 RETURNED = "returned"
 # Program, arguments and variables of all ranks.
 JOBS = {"messages": ("messages", [100, 1], {}),
+        "halo": ("halo", [8, 1], {}),
         "slots, path ring": ("slots", [1, 300000], {"TOWPATH_DEVICE_PATH": "ring"}),
         "slots, path pinned": ("slots", [1, 300000], {"TOWPATH_DEVICE_PATH": "pinned"}),
         "messages, virtual memory": ("messages", [100, 1], {"TEST_MEMORY": "virtual"}),

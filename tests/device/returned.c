@@ -5,7 +5,7 @@
  */
 #include "memory.h"
 
-enum { ROUNDS = 24, BLOCK = 8, STRIDE = 24, MOST = 40000, FLOATS = 300001 };
+enum { ROUNDS = 24, COLUMNS = 3, BLOCK = 8, STRIDE = 24, MOST = 40000, FLOATS = 300001 };
 
 /* Errors of this rank in this round. */
 static int told;
@@ -33,31 +33,52 @@ static bool is_unharmed(void)
     return !any && !told;
 }
 
-/* Columns of pattern bytes go around the ranks. */
+/* The first byte of a column that is not as it must be, or -1. */
+static long wrong_byte(Memory to, unsigned seed)
+{
+    unsigned char *bytes = malloc(to.size);
+    long wrong = -1;
+    read_memory(to, bytes);
+    for (size_t i = 0; i < to.size; i++)
+        if (bytes[i] != pattern_byte(i, i % STRIDE < BLOCK ? seed : 7u))
+            wrong = (long)i;
+    free(bytes);
+    return wrong;
+}
+
+static unsigned seed_of_column(int round, int rank, int column)
+{
+    return (unsigned)((round * 100 + rank) * COLUMNS + column);
+}
+
+/* Columns of pattern bytes go around the ranks, all at the same time. */
 static void exchange(int round, int blocks)
 {
     int right = (check_rank + 1) % check_size, left = (check_rank + check_size - 1) % check_size;
     size_t reach = (size_t)blocks * STRIDE;
-    Memory from = pattern_in(true, reach, 100 * round + check_rank);
-    Memory to = pattern_in(true, reach, 7);
+    Memory from[COLUMNS], to[COLUMNS];
+    MPI_Request requests[2 * COLUMNS];
     MPI_Datatype column;
     MPI_Type_vector(blocks, BLOCK, STRIDE, MPI_BYTE, &column);
     MPI_Type_commit(&column);
-    note(MPI_Sendrecv(from.bytes, 1, column, right, 0, to.bytes, 1, column, left, 0, MPI_COMM_WORLD,
-                      MPI_STATUS_IGNORE));
-    MPI_Type_free(&column);
-    if (is_unharmed()) {
-        unsigned char *bytes = malloc(reach);
-        long wrong = -1;
-        read_memory(to, bytes);
-        for (size_t i = 0; i < reach; i++)
-            if (bytes[i] != pattern_byte(i, i % STRIDE < BLOCK ? 100u * round + left : 7u))
-                wrong = (long)i;
-        CHECK(wrong < 0, "byte %ld of %zu is wrong", wrong, reach);
-        free(bytes);
+    for (int i = 0; i < COLUMNS; i++) {
+        from[i] = pattern_in(true, reach, seed_of_column(round, check_rank, i));
+        to[i] = pattern_in(true, reach, 7);
+        note(MPI_Irecv(to[i].bytes, 1, column, left, i, MPI_COMM_WORLD, &requests[i]));
     }
-    free_memory(from);
-    free_memory(to);
+    for (int i = 0; i < COLUMNS; i++)
+        note(MPI_Isend(from[i].bytes, 1, column, right, i, MPI_COMM_WORLD,
+                       &requests[COLUMNS + i]));
+    for (int i = 0; i < 2 * COLUMNS; i++)
+        note(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+    MPI_Type_free(&column);
+    bool unharmed = is_unharmed();
+    for (int i = 0; i < COLUMNS; i++) {
+        long wrong = unharmed ? wrong_byte(to[i], seed_of_column(round, left, i)) : -1;
+        CHECK(wrong < 0, "byte %ld of %zu is wrong", wrong, reach);
+        free_memory(from[i]);
+        free_memory(to[i]);
+    }
 }
 
 static void sum(void)

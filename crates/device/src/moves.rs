@@ -34,7 +34,7 @@ const ALONE: usize = 1 << 20;
 
 impl CopyEngine {
     /// The least bytes of a transfer by kernel that waits for no other one. A piece that fills its
-    /// slot does not, so that the next one is packed while it is sent.
+    /// slot is one of several.
     fn alone(self) -> usize {
         if self == CopyEngine::Always { SLOT_BYTES } else { ALONE }
     }
@@ -75,7 +75,8 @@ pub(crate) unsafe fn start(
         if by_kernel && let Some(function) = context.kernel(choice.kernel())? {
             arguments.end = completion.begin_kernel(stream);
             let demand = Demand { elements: arguments.words, all: choice.scattered };
-            if choice.wide || length >= engine.alone() {
+            // The later pieces of a message are worked on while others travel, and do not wait.
+            if choice.wide || position > 0 || length >= engine.alone() {
                 let blocks = context.grid.blocks(demand);
                 return context.launch(stream, function, blocks, &mut arguments);
             }

@@ -6,7 +6,7 @@ mod support;
 use std::sync::Arc;
 
 use support::{Pieces, World, bytes, pattern, room};
-use towpath_base::sync::{AtomicBool, Ordering};
+use towpath_base::sync::{AtomicBool, AtomicUsize, Ordering};
 use towpath_base::transfer::{Drain, Fill, MemorySpace, Source, Step, Target};
 use towpath_datatype::device::simulated::SimulatedDevice;
 use towpath_datatype::device::{source_on, target_on};
@@ -360,4 +360,28 @@ fn a_message_that_has_arrived_survives_its_sender() {
     world.network.lose(0);
     let done = world.wait(1, received);
     assert_eq!((done.bytes, done.lost, &got[..]), (64, false, &data[..]));
+}
+
+/// Rounds of progress that have ended for the devices of this test.
+static ROUNDS: AtomicUsize = AtomicUsize::new(0);
+
+#[test]
+fn a_round_in_which_something_waits_for_a_device_launches_its_work() {
+    let mut world = World::plain(2);
+    world.engines[1].launch_by(|| _ = ROUNDS.fetch_add(1, Ordering::Relaxed));
+    let (data, mut got) = (pattern(1, 100), [0; 100]);
+    let (into, ready) = Slow::target(&mut got);
+    let received = world.receive(1, Some(0), Some(1), into);
+    rest(&mut world);
+    assert_eq!(ROUNDS.load(Ordering::Relaxed), 0);
+    let sent = world.send(0, 1, 1, bytes(&data), Mode::Standard);
+    world.wait(0, sent);
+    rest(&mut world);
+    let rounds = ROUNDS.load(Ordering::Relaxed);
+    assert!(rounds > 0);
+    assert_busy(&mut world, [false, true]);
+    assert_eq!(ROUNDS.load(Ordering::Relaxed), rounds + 1);
+    ready.store(true, Ordering::Relaxed);
+    world.wait(1, received);
+    assert_eq!(got[..], data);
 }
