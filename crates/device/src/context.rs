@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
+use std::fmt;
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -40,7 +41,6 @@ unsafe impl Send for PinnedSlot {}
 
 /// A context and what the library has made in it. Nothing is destroyed: contexts live as long as
 /// the process, and the driver frees everything with it.
-#[derive(Debug)]
 pub(crate) struct DeviceContext {
     pub(crate) driver: Driver,
     pub(crate) handle: ContextHandle,
@@ -59,6 +59,12 @@ pub(crate) struct DeviceContext {
     free_blocks: Mutex<FreeBlocks>,
     /// Transfers that wait to be launched together.
     launch_queue: Mutex<LaunchQueue>,
+}
+
+impl fmt::Debug for DeviceContext {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "DeviceContext({:?})", self.handle)
+    }
 }
 
 impl DeviceContext {

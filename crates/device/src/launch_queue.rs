@@ -32,7 +32,7 @@ impl Launch {
 }
 
 /// A transfer that is ready to be launched.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct ReadyMove {
     /// The kernel that makes it alone.
     pub(crate) function: FunctionHandle,
@@ -42,7 +42,7 @@ pub(crate) struct ReadyMove {
 }
 
 /// The transfers of a context that wait.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct LaunchQueue {
     moves: Vec<ReadyMove>,
     /// What they wait for.
@@ -51,7 +51,6 @@ pub(crate) struct LaunchQueue {
 
 /// Arguments of the kernel that makes several moves: threads `starts[i]..starts[i + 1]` make
 /// `moves[i]`.
-#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Moves {
     count: u32,
