@@ -28,8 +28,8 @@ pub(crate) enum CopyEngine {
 
 /// See [`CopyEngine::IfLong`].
 const LONG: usize = 64 << 10;
-/// Transfers by kernel of at least so many bytes are launched alone: the scattered words of one take
-/// an H200 as long as its launch takes the processor.
+/// Transfers by kernel of at least so many bytes are launched alone: an H200 takes as long for the
+/// scattered words of one as the processor takes for its launch.
 const ALONE: usize = 1 << 20;
 
 impl CopyEngine {
