@@ -1,52 +1,42 @@
-//! Whether a long reduction stays on devices. A board is host memory, and only a rank itself knows
-//! where its vectors are. So on a host that has devices the ranks find the least and the most of
-//! the numbers of their devices before each long reduction, and all go the same way: by messages if
-//! any has its vectors on a device, and all of them can follow. Those with vectors in host memory
-//! reduce there.
+//! Where a long reduction is computed. A board is host memory, and only a rank itself knows where
+//! its vectors are. So on a host that has devices the ranks find the least and the most of the
+//! numbers of their devices before each long reduction that could use a board, and all go the same
+//! way: by messages if any has its vectors on a device, which then stay there, else on the board.
 
 use towpath_datatype::Basic;
 use towpath_datatype::reduce::Operation as Predefined;
 use towpath_schedule::buffers::DeviceSpread;
 use towpath_schedule::reduce::Operand;
-use towpath_schedule::{Call, DeviceVectors, Element, Operation, Plan, Reducer};
+use towpath_schedule::{DeviceVectors, Element, HostCopies, Operation, Reducer};
 
-use crate::work::CollectiveWork;
+/// What a rank tells the others: the number of the device of its vectors, where 0 is host memory,
+/// and the complement of that.
+pub(crate) type DeviceWords = [u64; 2];
 
-/// Bytes from which ranks tell each other where their vectors are, which takes them a microsecond.
-/// To copy and reduce these takes the host a hundred.
-const LONG: i64 = 1 << 20;
-
-/// Numbers of the words that the ranks find the least of: the number of a device, where 0 is host
-/// memory, its complement, and 0 if a rank cannot reduce where its vectors are.
-const NUMBER: usize = 0;
-const COMPLEMENT: usize = 1;
-const FOLLOWS: usize = 2;
+/// Where a long reduction is computed, as all ranks know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReductionSite {
+    /// On the board, as all vectors are in host memory, or must be copied there.
+    Board,
+    /// By messages, where the vectors are. If all are on devices, the ranks know on how many.
+    Vectors(Option<DeviceSpread>),
+}
 
 /// What the ranks tell each other about a call.
 #[derive(Debug)]
 pub struct DeviceAgreement {
-    /// The vectors of this rank, if they are on a device that can reduce them.
-    vectors: Option<DeviceVectors>,
-    words: [u64; 3],
+    pub(crate) words: Box<DeviceWords>,
 }
 
 impl DeviceAgreement {
-    /// True if devices may compute the operation, as far as all ranks know.
-    #[inline]
-    pub fn is_needed(operation: &Operation) -> bool {
-        operation.folded_bytes() >= LONG
-    }
-
-    /// What `rank` tells at first.
-    pub fn new(work: &CollectiveWork, rank: usize) -> DeviceAgreement {
-        let vectors = work.device_vectors(rank);
+    /// What `rank` tells of an operation on these copies.
+    pub fn new(operation: &Operation, copies: &HostCopies, rank: usize) -> DeviceAgreement {
+        let vectors = DeviceVectors::of(operation, rank, copies);
         let number = vectors.as_ref().map_or(0, DeviceVectors::device);
-        let follows = vectors.is_some() || matches!(work, CollectiveWork::Operation(_));
-        DeviceAgreement { vectors, words: [number, !number, u64::from(follows)] }
+        DeviceAgreement { words: Box::new([number, !number]) }
     }
 
-    /// The operation by which the ranks tell each other. It names memory of the agreement, which
-    /// must not move before it is over.
+    /// The operation by which the ranks tell each other. It names memory of the agreement.
     ///
     /// # Panics
     /// Never: integers have a minimum.
@@ -57,25 +47,35 @@ impl DeviceAgreement {
         Operation::Allreduce { operand, receive: self.words.as_mut_ptr().cast() }
     }
 
-    /// True if the call stays on devices, as far as the ranks have told each other.
-    pub fn holds(&self) -> bool {
-        self.words[COMPLEMENT] != u64::MAX && self.words[FOLLOWS] != 0
+    /// What follows from what the ranks have told each other.
+    pub fn site(&self) -> ReductionSite {
+        site(*self.words)
     }
+}
 
-    /// The plan of this rank. The ranks must tell each other again whether all have one: a device
-    /// may lack the memory.
-    pub fn plan(&mut self, operation: &Operation, call: &Call) -> Option<Plan> {
-        let [least, most] = [self.words[NUMBER], !self.words[COMPLEMENT]];
-        let spread = match least {
-            0 => DeviceSpread::Mixed,
-            _ if least == most => DeviceSpread::One,
-            _ => DeviceSpread::Several,
+/// What follows from what the ranks have told each other.
+pub(crate) fn site([least, complement]: DeviceWords) -> ReductionSite {
+    match (least, !complement) {
+        (0, 0) => ReductionSite::Board,
+        (0, _) => ReductionSite::Vectors(None),
+        (least, most) if least == most => ReductionSite::Vectors(Some(DeviceSpread::One)),
+        _ => ReductionSite::Vectors(Some(DeviceSpread::Several)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_on_any_device_keep_a_reduction_off_the_board() {
+        let agreed = |numbers: &[u64]| {
+            let words = numbers.iter().map(|&number| [number, !number]);
+            site(words.reduce(|[a, b], [c, d]| [a.min(c), b.min(d)]).unwrap())
         };
-        let built = match &self.vectors {
-            Some(vectors) => vectors.operation(operation, spread).plan(call),
-            None => operation.plan(call),
-        };
-        self.words[FOLLOWS] = u64::from(built.is_ok());
-        built.ok()
+        assert_eq!(agreed(&[0, 0]), ReductionSite::Board);
+        assert_eq!(agreed(&[7, 0, 7]), ReductionSite::Vectors(None));
+        assert_eq!(agreed(&[7, 7]), ReductionSite::Vectors(Some(DeviceSpread::One)));
+        assert_eq!(agreed(&[7, 8, 7]), ReductionSite::Vectors(Some(DeviceSpread::Several)));
     }
 }

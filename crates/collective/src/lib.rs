@@ -31,7 +31,7 @@ mod work;
 mod tests;
 
 pub use collective_run::CollectiveRun;
-pub use device_agreement::DeviceAgreement;
+pub use device_agreement::{DeviceAgreement, ReductionSite};
 pub use exchange::exchange_parts;
 pub use failure::Failure;
 pub use kept::KeptCalls;

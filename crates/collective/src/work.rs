@@ -1,8 +1,6 @@
 //! What a collective call with checked arguments does, before it is known how it runs.
 
-use towpath_schedule::{DeviceVectors, HostCopies, Operation, Plan};
-
-use crate::device_agreement::DeviceAgreement;
+use towpath_schedule::{Call, HostCopies, Operation, Plan, PlanError};
 
 /// The work of one call.
 #[derive(Debug)]
@@ -13,7 +11,7 @@ pub enum CollectiveWork {
     Plan(Box<Plan>),
     /// A reduction, on host copies of buffers in the memory of a device.
     OnCopies(Box<(CollectiveWork, HostCopies)>),
-    /// A long reduction, which devices may compute, as far as all ranks know.
+    /// A long reduction, on copies or not, which devices may compute, as far as all ranks know.
     Long(Box<CollectiveWork>),
 }
 
@@ -25,7 +23,7 @@ impl CollectiveWork {
 
     /// The work of a reduction, on copies if there are any.
     pub fn of_reduction(self, copies: HostCopies) -> CollectiveWork {
-        let is_long = self.operation().is_some_and(DeviceAgreement::is_needed);
+        let is_long = self.operation().is_some_and(Operation::is_long_reduction);
         let work = self.on_copies(copies);
         if is_long { CollectiveWork::Long(Box::new(work)) } else { work }
     }
@@ -46,11 +44,23 @@ impl CollectiveWork {
         }
     }
 
-    /// The vectors of `rank`, if they may stay in the memory of a device.
-    pub fn device_vectors(&self, rank: usize) -> Option<DeviceVectors> {
+    /// The plan that performs the work by messages. Of vectors that stay in the memory of a device
+    /// it uses no copies.
+    ///
+    /// # Errors
+    /// If there is no memory for intermediate results, or sizes overflow.
+    pub fn plan(self, call: &Call) -> Result<Plan, PlanError> {
         match self {
-            CollectiveWork::OnCopies(both) => DeviceVectors::of(both.0.operation()?, rank, &both.1),
-            _ => None,
+            CollectiveWork::Operation(operation) => operation.plan(call),
+            CollectiveWork::Plan(plan) => Ok(*plan),
+            CollectiveWork::Long(work) => work.plan(call),
+            CollectiveWork::OnCopies(both) => {
+                let (work, copies) = *both;
+                match work {
+                    CollectiveWork::Operation(operation) => copies.plan(call, &operation, None),
+                    work => copies.around(call.team, work.plan(call)?),
+                }
+            }
         }
     }
 

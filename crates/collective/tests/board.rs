@@ -264,7 +264,7 @@ fn run(own: usize, mut wires: Wires, place: &AtomicUsize, together: &Barrier) ->
                 // those that are sent and received are different arrays.
                 let (on, outcome) = unsafe {
                     if (calls + own).is_multiple_of(2) {
-                        let outcome = on.execute(&operation, 0, &mut waiter);
+                        let outcome = on.execute(&operation, (0, 0), &mut waiter);
                         (on, outcome)
                     } else {
                         let mark = CallSignature::of(&operation).mark();
@@ -316,7 +316,8 @@ fn a_call_without_data_waits_for_nobody() {
     for root in [0, 1] {
         let data = Values::blank(Memory::Dense, 0).buffer(0);
         // SAFETY: the operation names no memory.
-        let outcome = unsafe { board.execute(&Operation::Bcast { root, data }, 0, &mut Impatient) };
+        let outcome =
+            unsafe { board.execute(&Operation::Bcast { root, data }, (0, 0), &mut Impatient) };
         assert_eq!(outcome, BoardOutcome::Complete);
     }
 }

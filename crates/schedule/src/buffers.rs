@@ -27,28 +27,26 @@ pub struct Typed {
     pub datatype: Datatype,
     /// The device whose memory holds them; `None` is host memory.
     pub device: Option<&'static dyn Device>,
-    /// How the device reduces them, if it does.
+    /// How they are reduced, if devices may do that.
     reduction: Option<DeviceReduction>,
 }
 
-/// A reduction that the device of the vectors computes.
-#[derive(Clone, Copy, Debug)]
+/// A reduction that devices may compute.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct DeviceReduction {
     /// An address in the memory of the device.
     pub like: usize,
-    /// Where the vectors of all ranks are. All ranks know it.
-    pub spread: DeviceSpread,
+    /// Where the vectors of all ranks are, if they have told each other that all are on devices.
+    pub spread: Option<DeviceSpread>,
 }
 
-/// Where the vectors of all ranks are.
+/// Where the vectors of all ranks are, which all ranks know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceSpread {
     /// On one device.
     One,
     /// On several devices.
     Several,
-    /// Some on devices, others in host memory.
-    Mixed,
 }
 
 impl Typed {
@@ -78,15 +76,21 @@ impl Element {
         Element { size: datatype.size(), typed: Some(Typed::new(datatype, Some(device))) }
     }
 
-    /// An element of a basic type in the memory of `device`, which reduces vectors of them.
+    /// An element of a basic type in the memory of `device`, which reduces vectors of them, or in
+    /// host memory, where the processor does.
     pub fn reduced_on(
         datatype: &Datatype,
-        device: &'static dyn Device,
+        device: Option<&'static dyn Device>,
         reduction: DeviceReduction,
     ) -> Element {
         let (datatype, reduction) = (datatype.clone(), Some(reduction));
-        let typed = Typed { datatype, device: Some(device), reduction };
+        let typed = Typed { datatype, device, reduction };
         Element { size: typed.datatype.size(), typed: Some(Arc::new(typed)) }
+    }
+
+    /// Where the vectors of all ranks are, see [`DeviceReduction::spread`].
+    pub(crate) fn spread(&self) -> Option<DeviceSpread> {
+        self.typed.as_ref()?.reduction?.spread
     }
 
     /// The device that reduces vectors of the elements, and how; `None` if it is the processor.

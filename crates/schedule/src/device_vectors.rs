@@ -3,10 +3,50 @@
 use towpath_datatype::Datatype;
 use towpath_datatype::device::Device;
 
+use crate::Call;
 use crate::buffers::{DeviceReduction, DeviceSpread, Element};
 use crate::host_copies::HostCopies;
 use crate::operand::Operand;
 use crate::operation::Operation;
+use crate::plan::{Plan, PlanError};
+
+impl HostCopies {
+    /// The plan by messages of an operation on these copies. Vectors of a long reduction stay in
+    /// the memory of their device instead, if that can reduce them and has memory for the plan.
+    /// Each rank decides that for itself, since its messages are the same either way. `spread` is
+    /// where the vectors of all ranks are, if they know that all are on devices.
+    ///
+    /// # Errors
+    /// If there is no memory for intermediate results, or sizes overflow.
+    pub fn plan(
+        self,
+        call: &Call,
+        operation: &Operation,
+        spread: Option<DeviceSpread>,
+    ) -> Result<Plan, PlanError> {
+        if self.is_empty() {
+            return operation.plan(call);
+        }
+        if operation.is_long_reduction()
+            && let Some(vectors) = DeviceVectors::of(operation, call.team.rank, &self)
+            && let Ok(plan) = vectors.operation(operation, spread).plan(call)
+        {
+            return Ok(plan);
+        }
+        let as_on_devices = spread.and_then(|spread| as_on_devices(operation, spread));
+        let plan = as_on_devices.as_ref().unwrap_or(operation).plan(call)?;
+        self.around(call.team, plan)
+    }
+}
+
+/// A reduction in host memory, with the messages that it has on devices.
+fn as_on_devices(operation: &Operation, spread: DeviceSpread) -> Option<Operation> {
+    let (operand, _) = vectors(operation, 0)?;
+    let datatype = Datatype::named(operand.reducer.named()?.1);
+    let how = DeviceReduction { spread: Some(spread), ..DeviceReduction::default() };
+    let element = Element::reduced_on(&datatype, None, how);
+    Some(with(operation, &element, (operand.send, None)))
+}
 
 /// The vectors that a reduction uses on this rank, all in the memory of one device, which can
 /// compute it.
@@ -51,33 +91,38 @@ impl DeviceVectors {
     }
 
     /// The operation on these vectors instead of their copies.
-    pub fn operation(&self, on_copies: &Operation, spread: DeviceSpread) -> Operation {
+    fn operation(&self, on_copies: &Operation, spread: Option<DeviceSpread>) -> Operation {
         let like = self.send.or(self.receive).map_or(0, |vector| vector as usize);
         let how = DeviceReduction { like, spread };
-        let element = Element::reduced_on(&self.datatype, self.device, how);
-        let moved = |operand: &Operand| Operand {
-            send: self.send,
-            element: element.clone(),
-            ..operand.clone()
-        };
-        let at = |receive: &*mut u8| self.receive.unwrap_or(*receive);
-        match on_copies {
-            Operation::Reduce { root, operand, receive } => {
-                Operation::Reduce { root: *root, operand: moved(operand), receive: at(receive) }
-            }
-            Operation::Allreduce { operand, receive } => {
-                Operation::Allreduce { operand: moved(operand), receive: at(receive) }
-            }
-            Operation::ReduceScatter { operand, counts, receive } => {
-                let (counts, receive) = (counts.clone(), at(receive));
-                Operation::ReduceScatter { operand: moved(operand), counts, receive }
-            }
-            Operation::Scan { operand, receive, exclusive } => {
-                let (exclusive, receive) = (*exclusive, at(receive));
-                Operation::Scan { operand: moved(operand), receive, exclusive }
-            }
-            _ => unreachable!("only reductions have these vectors"),
+        let element = Element::reduced_on(&self.datatype, Some(self.device), how);
+        with(on_copies, &element, (self.send, self.receive))
+    }
+}
+
+/// A reduction of other vectors; its receive buffer stays where it is if there is no other one.
+fn with(
+    operation: &Operation,
+    element: &Element,
+    (send, other): (Option<*mut u8>, Option<*mut u8>),
+) -> Operation {
+    let moved = |operand: &Operand| Operand { send, element: element.clone(), ..operand.clone() };
+    let at = |receive: &*mut u8| other.unwrap_or(*receive);
+    match operation {
+        Operation::Reduce { root, operand, receive } => {
+            Operation::Reduce { root: *root, operand: moved(operand), receive: at(receive) }
         }
+        Operation::Allreduce { operand, receive } => {
+            Operation::Allreduce { operand: moved(operand), receive: at(receive) }
+        }
+        Operation::ReduceScatter { operand, counts, receive } => {
+            let (counts, receive) = (counts.clone(), at(receive));
+            Operation::ReduceScatter { operand: moved(operand), counts, receive }
+        }
+        Operation::Scan { operand, receive, exclusive } => {
+            let (exclusive, receive) = (*exclusive, at(receive));
+            Operation::Scan { operand: moved(operand), receive, exclusive }
+        }
+        _ => unreachable!("only reductions have these vectors"),
     }
 }
 
@@ -128,7 +173,7 @@ mod tests {
         let receive = copies.add(to, 0, 2, &int, &DEVICE).unwrap();
         let vectors = DeviceVectors::of(&sum(send, receive), 0, &copies).unwrap();
         assert_eq!((vectors.send, vectors.receive), (Some(from), Some(to)));
-        let moved = vectors.operation(&sum(send, receive), DeviceSpread::One);
+        let moved = vectors.operation(&sum(send, receive), Some(DeviceSpread::One));
         let Operation::Reduce { operand, receive, .. } = &moved else { panic!("it is a sum") };
         assert_eq!((operand.send, *receive), (Some(from), to));
         assert!(operand.is_on_one_device() && !operand.is_plain());

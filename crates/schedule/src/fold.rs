@@ -16,7 +16,7 @@ use std::ops::Range;
 use crate::Call;
 use crate::Placement;
 use crate::allgather::{self, Allgather};
-use crate::buffers::{Blocks, DeviceSpread};
+use crate::buffers::Blocks;
 use crate::builder::{Builder, Mark};
 use crate::operand::Operand;
 
@@ -96,10 +96,7 @@ impl<'a> Fold<'a> {
 /// Elements of a segment: as many as fit into [`SEGMENT`] bytes, or more if there would be too many
 /// segments.
 fn longest(operand: &Operand) -> i64 {
-    let segment = match operand.spread() {
-        Some(DeviceSpread::One | DeviceSpread::Several) => DEVICE_SEGMENT,
-        Some(DeviceSpread::Mixed) | None => SEGMENT,
-    };
+    let segment = if operand.spread().is_some() { DEVICE_SEGMENT } else { SEGMENT };
     let fitting = segment / operand.element.size.max(1);
     fitting.max(operand.count / SEGMENTS + 1)
 }

@@ -25,13 +25,13 @@ impl Operand {
         self.spread() == Some(DeviceSpread::One)
     }
 
-    /// Where the vectors of all ranks are; `None` if this rank's is in host memory.
+    /// Where the vectors of all ranks are, if all are known to be on devices. The same on all
+    /// ranks.
     pub(crate) fn spread(&self) -> Option<DeviceSpread> {
-        self.element.reducing_device().map(|(_, how)| how.spread)
+        self.element.spread()
     }
 
-    /// True if the vector is contiguous, in host memory, and the operation predefined. The same on
-    /// all ranks, which agree before vectors stay in the memory of devices.
+    /// True if the vector is contiguous, in host memory, and the operation predefined.
     pub fn is_plain(&self) -> bool {
         self.element.is_dense() && self.reducer.is_predefined()
     }

@@ -72,7 +72,17 @@ pub enum Operation {
     },
 }
 
+/// Bytes from which reductions are long. Ranks tell each other in a microsecond where their vectors
+/// are, and a device starts in ten; to copy and reduce these takes the host a hundred.
+const LONG: i64 = 1 << 20;
+
 impl Operation {
+    /// True for a reduction that devices should compute in their memory. The same on all ranks.
+    #[inline]
+    pub fn is_long_reduction(&self) -> bool {
+        self.folded_bytes() >= LONG
+    }
+
     /// Bytes of the vector that is reduced; 0 if the operation only moves data.
     pub fn folded_bytes(&self) -> i64 {
         match self {

@@ -86,7 +86,7 @@ impl BoardQueue {
         let is_ready = match board.need(operation) {
             None => false,
             Some(Need::Lines) => true,
-            Some(Need::Areas) => board.areas == Some(true),
+            Some(Need::Areas) => board.areas == Some(true) && !board.must_ask_for_site(operation),
         };
         if self.queued != self.over || !is_ready {
             return None;

@@ -26,6 +26,7 @@ use super::queue::{BoardQueue, BoardState};
 use super::{
     BoardOffer, BoardOutcome, CallState, CompleteCall, Member, NumberedCall, PendingCall, TeamBoard,
 };
+use crate::device_agreement::{self, DeviceAgreement, DeviceWords, ReductionSite};
 use crate::failure::Failure;
 use crate::memory::copy_pieces;
 use crate::order::CallOrder;
@@ -63,6 +64,8 @@ pub struct QueuedCall<O> {
     /// `None` while the call is under way on the board.
     operation: Option<Operation>,
     copies: HostCopies,
+    /// Where it is computed, once the members know that of a long reduction.
+    site: Option<ReductionSite>,
     /// What its messages and lines say of it.
     signature: CallSignature,
     /// Its number among the calls that may use the board: from its sequence number, or for a
@@ -115,6 +118,8 @@ unsafe impl<O: Send> Send for QueuedCall<O> {}
 enum Subject {
     /// Whether there is a board, and where.
     Offer,
+    /// Where a long reduction is computed.
+    Site,
     /// Nothing: all members reach this point.
     Presence(BoardOffer),
     /// The offer, when member 0 has looked again.
@@ -125,9 +130,9 @@ enum Subject {
 
 /// An exchange about the board.
 struct Agreement {
-    /// Dropped before the word that it writes.
+    /// Dropped before the words that it writes.
     run: Run,
-    word: Box<u64>,
+    words: Box<DeviceWords>,
     subject: Subject,
 }
 
@@ -200,6 +205,7 @@ impl<O: QueueOwner> QueuedCall<O> {
             is_part: false,
             operation: None,
             copies,
+            site: None,
             turn: Some(turn),
             sequence,
             run: None,
@@ -232,6 +238,7 @@ impl<O: QueueOwner> QueuedCall<O> {
             is_part: false,
             operation: Some(operation),
             copies,
+            site: None,
             turn,
             sequence,
             run: None,
@@ -319,8 +326,8 @@ impl<O: QueueOwner> QueuedCall<O> {
                         None
                     }
                     Progress::Done => {
-                        let (subject, word) = (agreement.subject, *agreement.word);
-                        let next = self.learn(subject, word, engine);
+                        let (subject, words) = (agreement.subject, *agreement.words);
+                        let next = self.learn(subject, words, engine);
                         self.enter(next)
                     }
                     failed @ Progress::Failed(_) => Some(failed),
@@ -502,7 +509,7 @@ impl<O: QueueOwner> QueuedCall<O> {
             Stage::Agreeing(agreement) => {
                 queue.board = BoardState::Missing;
                 // Messages to the members that are left may still read it.
-                Box::leak(agreement.word);
+                Box::leak(agreement.words);
             }
             Stage::Apart(_) if failure.is_some_and(Failure::is_out_of_step) => queue.leave(),
             _ if has_failed => queue.board = BoardState::Missing,
@@ -521,6 +528,7 @@ impl<O: QueueOwner> QueuedCall<O> {
             return Ok(None);
         }
         let operation = self.operation.as_ref().expect("the call is not under way");
+        let may_use = !matches!(self.site, Some(ReductionSite::Vectors(_)));
         match std::mem::take(&mut queue.board) {
             BoardState::Unknown => {
                 let longest = || match self.is_part {
@@ -530,12 +538,18 @@ impl<O: QueueOwner> QueuedCall<O> {
                 let offer = self.owner.offer(engine, self.owns_queue.then(longest));
                 self.ask(Subject::Offer, offer.word()).map(Some)
             }
-            BoardState::Made(board) if board.must_ask_for_areas(operation) => {
+            BoardState::Made(board)
+                if self.site.is_none() && !self.is_part && board.must_ask_for_site(operation) =>
+            {
+                queue.board = BoardState::Made(board);
+                self.ask(Subject::Site, 0).map(Some)
+            }
+            BoardState::Made(board) if may_use && board.must_ask_for_areas(operation) => {
                 let provided = u64::from(board.provide_areas());
                 queue.board = BoardState::Made(board);
                 self.ask(Subject::Areas, provided).map(Some)
             }
-            BoardState::Made(board) if board.serves(operation) => {
+            BoardState::Made(board) if may_use && board.serves(operation) => {
                 let call = queue.spare.take().unwrap_or_default();
                 drop(queue);
                 Ok(Some(self.on_board(board, call)))
@@ -572,11 +586,12 @@ impl<O: QueueOwner> QueuedCall<O> {
                 let operation = self.operation.as_ref().expect("the call is not under way");
                 let team = self.owner.team();
                 let call = Call { team: &team, selection: self.owner.selection() };
-                let mut plan = operation.plan(&call)?;
+                let spread = match self.site {
+                    Some(ReductionSite::Vectors(spread)) => spread,
+                    _ => None,
+                };
+                let mut plan = std::mem::take(&mut self.copies).plan(&call, operation, spread)?;
                 plan.signature = self.signature;
-                if !self.copies.is_empty() {
-                    plan = std::mem::take(&mut self.copies).around(&team, plan)?;
-                }
                 Box::new(Run::hold(plan, self.sequence))
             }
         };
@@ -586,35 +601,40 @@ impl<O: QueueOwner> QueuedCall<O> {
         Ok(Stage::ByMessages(run))
     }
 
-    /// Starts an exchange in which all members get the word of member 0.
+    /// Starts an exchange in which all members get the word of member 0, or what follows from the
+    /// words of all.
     fn ask(&self, subject: Subject, word: u64) -> Result<Stage, PlanError> {
         let team = self.owner.team();
         let call = Call { team: &team, selection: self.owner.selection() };
-        let mut word = Box::new(word);
+        let mut words = Box::new([word, 0]);
         let mut plan = match subject {
             Subject::Presence(_) => barrier(&call)?,
+            Subject::Site => {
+                let operation = self.operation.as_ref().expect("the call is not under way");
+                let mut agreement = DeviceAgreement::new(operation, &self.copies, team.rank);
+                let plan = agreement.exchange().plan(&call)?;
+                words = agreement.words;
+                plan
+            }
             _ => {
-                let data = Buffer {
-                    pointer: (&raw mut *word).cast(),
-                    count: 1,
-                    element: Element::dense(8),
-                };
-                bcast(&call, 0, &data)?
+                let pointer = words.as_mut_ptr().cast();
+                bcast(&call, 0, &Buffer { pointer, count: 1, element: Element::dense(8) })?
             }
         };
         plan.signature = self.signature.about_board();
-        // SAFETY: the plan names only `word`, which is dropped after the run.
+        // SAFETY: the plan names only `words`, which are dropped after the run.
         let run = unsafe { Run::start(plan, self.sequence) };
-        Ok(Stage::Agreeing(Box::new(Agreement { run, word, subject })))
+        Ok(Stage::Agreeing(Box::new(Agreement { run, words, subject })))
     }
 
     /// Keeps what the members have agreed on, and returns what follows.
     fn learn(
         &mut self,
         subject: Subject,
-        word: u64,
+        words: DeviceWords,
         engine: &mut O::Engine,
     ) -> Result<Stage, PlanError> {
+        let word = words[0];
         let board = match subject {
             Subject::Offer if BoardOffer::from_word(word).is_uncertain() => {
                 return self.ask(Subject::Presence(BoardOffer::from_word(word)), 0);
@@ -628,6 +648,10 @@ impl<O: QueueOwner> QueuedCall<O> {
                     true => BoardState::Made(Box::new(self.owner.join(engine, offer))),
                     false => BoardState::Missing,
                 }
+            }
+            Subject::Site => {
+                self.site = Some(device_agreement::site(words));
+                return Ok(Stage::Waiting);
             }
             Subject::Areas => {
                 if let BoardState::Made(board) = &mut self.queue.lock().unwrap().board {

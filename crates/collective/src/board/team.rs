@@ -95,6 +95,12 @@ impl TeamBoard {
         self.areas.is_none() && self.need(operation) == Some(Need::Areas)
     }
 
+    /// True if the call could use the board, but must not before the members know where their
+    /// vectors are, see [`DeviceAgreement`](crate::DeviceAgreement).
+    pub fn must_ask_for_site(&self, operation: &Operation) -> bool {
+        self.has_devices && operation.is_long_reduction() && self.serves(operation)
+    }
+
     /// True if the call uses the board, once the members have agreed on its areas.
     pub fn serves(&self, operation: &Operation) -> bool {
         match self.need(operation) {
@@ -115,9 +121,9 @@ impl TeamBoard {
         self.board.own() == 0 && self.board.provide_areas()
     }
 
-    /// Executes a call that [`TeamBoard::need`] has found to use the board. `by_messages` is the
-    /// number of calls of the team that have used messages: with those on the board it numbers the
-    /// call.
+    /// Executes a call that [`TeamBoard::need`] has found to use the board, with the mark of
+    /// another call of which it is a part, or 0. `by_messages` is the number of calls of the team
+    /// that have used messages: with those on the board it numbers the call.
     ///
     /// # Safety
     /// The memory that the operation names must satisfy the standard's requirements for the buffers
@@ -129,10 +135,10 @@ impl TeamBoard {
     pub unsafe fn execute(
         &mut self,
         operation: &Operation,
-        by_messages: u64,
+        (mark, by_messages): (u16, u64),
         waiter: &mut dyn WaitLoop,
     ) -> BoardOutcome {
-        let call = NumberedCall { mark: 0, number: by_messages + self.calls() };
+        let call = NumberedCall { mark, number: by_messages + self.calls() };
         // SAFETY: the memory that the operation names is as the standard requires until this
         // function returns (its contract).
         unsafe { blocking::perform(operation, call, self, waiter) }

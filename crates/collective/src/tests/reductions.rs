@@ -260,13 +260,13 @@ fn check_scans<T: Sample>(shape: Shape) {
 #[test]
 fn devices_reduce_vectors_in_their_memory() {
     for spread in [DeviceSpread::One, DeviceSpread::Several] {
-        let shape = Shape::Reduced(spread);
+        let shape = Shape::Reduced(Some(spread));
         check_allreduce::<i64>(shape);
         check_reduce_scatter::<i64>(shape);
     }
-    check_reduce::<i64>(Shape::Reduced(DeviceSpread::Several));
-    check_scans::<i64>(Shape::Reduced(DeviceSpread::One));
-    check_long::<i64>(Shape::Reduced(DeviceSpread::Mixed));
+    check_reduce::<i64>(Shape::Reduced(Some(DeviceSpread::Several)));
+    check_scans::<i64>(Shape::Reduced(Some(DeviceSpread::One)));
+    check_long::<i64>(Shape::Reduced(None));
 }
 
 /// Association is part of the definition: hosts in the order of their lowest ranks, each the left

@@ -69,7 +69,7 @@ pub(crate) enum Shape {
     /// Consecutive, in the memory of a device.
     Device,
     /// Consecutive integers of 64 bits in the memory of devices that reduce them.
-    Reduced(DeviceSpread),
+    Reduced(Option<DeviceSpread>),
 }
 
 impl Shape {
@@ -102,7 +102,7 @@ impl Shape {
             }
             Shape::Reduced(spread) => {
                 let how = DeviceReduction { like: 0, spread };
-                Element::reduced_on(&Datatype::named(Basic::Int64), &SimulatedDevice, how)
+                Element::reduced_on(&Datatype::named(Basic::Int64), Some(&SimulatedDevice), how)
             }
         }
     }

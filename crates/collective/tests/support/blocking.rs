@@ -67,7 +67,7 @@ pub(crate) unsafe fn call(
     operation: &Operation,
 ) -> Result<CollectiveRun<Caller>, Option<Failure>> {
     // SAFETY: the memory of the operation lives for as long (this function's contract).
-    let outcome = unsafe { board.execute(operation, 0, &mut Watchful) };
+    let outcome = unsafe { board.execute(operation, (0, 0), &mut Watchful) };
     if board.sends_apart(operation, outcome) {
         let call = Call { team: &caller.team, selection: &caller.selection };
         // SAFETY: as above.

@@ -36,6 +36,21 @@ pub(crate) fn has_one(comm: &Comm) -> bool {
 /// The memory that the operation names must be as the standard requires for the buffers of the
 /// call.
 pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Result<bool> {
+    // SAFETY: this function has the same contract.
+    unsafe { try_execute_as(0, comm, operation, selection) }
+}
+
+/// The same as a part of the call with this mark, or for 0 of no other call.
+///
+/// # Safety
+/// Same as for [`try_execute`].
+#[inline(always)]
+pub(super) unsafe fn try_execute_as(
+    mark: u16,
+    comm: &Comm,
+    operation: &Operation,
+    selection: &Selection,
+) -> Result<bool> {
     let size = comm.group.peers.len();
     if size == 1 {
         // A barrier of one rank waits for nobody.
@@ -63,7 +78,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     comm.on_board.store(board.calls() + 1, Ordering::Relaxed);
     // SAFETY: the memory that the operation names is as the standard requires for the buffers of
     // the call (this function's contract).
-    let outcome = unsafe { board.execute(operation, by_messages, &mut waiter) };
+    let outcome = unsafe { board.execute(operation, (mark, by_messages), &mut waiter) };
     let failure = if board.sends_apart(operation, outcome) {
         let team = comm.team(Plane::Collective);
         // SAFETY: as above; this waits for the messages.
@@ -105,13 +120,15 @@ fn found<'a>(
     }
 }
 
-/// True if several ranks have a board on a host that has devices. All get the same answer.
-pub(super) fn has_devices(comm: &Comm, operation: &Operation, selection: &Selection) -> Result<bool> {
+/// Whether the call could use the board of several ranks, and if so, whether they must tell each
+/// other before where their vectors are. All get the same answer.
+pub(super) fn must_ask_for_site(comm: &Comm, operation: &Operation, selection: &Selection) -> Result<Option<bool>> {
     if comm.group.peers.len() == 1 {
-        return Ok(false);
+        return Ok(None);
     }
     let mut state = comm.board.lock().unwrap();
-    Ok(found(&mut state, comm, operation, selection)?.is_some_and(|board| board.has_devices))
+    let board = found(&mut state, comm, operation, selection)?.filter(|board| board.serves(operation));
+    Ok(board.map(|board| board.must_ask_for_site(operation)))
 }
 
 /// Lets a call by messages compare itself with those on the board, or on that of this host, if

@@ -122,15 +122,9 @@ impl<'a> Prepared<'a> {
     /// `begun` others of its form.
     fn unnumbered(self, form: CallForm, begun: u64) -> Result<Plan> {
         let Prepared { view, work } = self;
-        let team = || view.team_for(form, begun);
         match work {
-            CollectiveWork::Operation(operation) => operation.plan(&view.call(&team())).map_err(plan_failed),
             CollectiveWork::Plan(plan) => Ok(*plan),
-            CollectiveWork::Long(work) => Prepared { view, work: *work }.unnumbered(form, begun),
-            CollectiveWork::OnCopies(both) => {
-                let (team, (work, copies)) = (team(), *both);
-                copies.around(&team, Prepared { view, work }.unnumbered(form, begun)?).map_err(plan_failed)
-            }
+            work => work.plan(&view.call(&view.team_for(form, begun))).map_err(plan_failed),
         }
     }
 
@@ -185,17 +179,21 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Runs an operation to completion in phases or by messages, as an earlier call that it repeats
-    /// if there is one.
+    /// Runs an operation, on copies or not, to completion in phases or by messages, as an earlier
+    /// call that it repeats if there is one. Copies are used only where vectors must leave their
+    /// device.
     ///
     /// # Safety
     /// Same as for [`Prepared::wait`].
     #[inline(never)]
-    unsafe fn repeat(mut self) -> Result<()> {
+    pub(super) unsafe fn repeat(mut self) -> Result<()> {
         let comm = self.view.comm;
         let observed = self.work.operation().map_or(Ok(None), |operation| links::attend(comm, operation))?;
         let sequence = comm.coming_sequence(CallForm::Blocking);
-        let known = self.work.operation().and_then(|operation| comm.kept.lock().unwrap().take(operation));
+        let known = match &self.work {
+            CollectiveWork::Operation(operation) => comm.kept.lock().unwrap().take(operation),
+            _ => None,
+        };
         let mut call = match known {
             Some(mut call) => {
                 call.renew(sequence);
@@ -228,8 +226,9 @@ impl<'a> Prepared<'a> {
         if let Some(call) = self.in_phases(CallForm::Blocking)? {
             return Ok(call.into());
         }
+        let (copies, team) = (self.work.take_copies(), self.view.team());
         let operation = self.work.operation().expect("a plan is not repeated");
-        let plan = operation.plan(&self.view.call(&self.view.team())).map_err(plan_failed)?;
+        let plan = copies.plan(&self.view.call(&team), operation, None).map_err(plan_failed)?;
         Ok(Box::new(Run::hold(plan, sequence)).into())
     }
 
