@@ -32,7 +32,11 @@ impl DeviceAgreement {
     /// What `rank` tells of an operation on these copies.
     pub fn new(operation: &Operation, copies: &HostCopies, rank: usize) -> DeviceAgreement {
         let vectors = DeviceVectors::of(operation, rank, copies);
-        let number = vectors.as_ref().map_or(0, DeviceVectors::device);
+        DeviceAgreement::on(vectors.as_ref().map_or(0, DeviceVectors::device))
+    }
+
+    /// The same of a device by its number.
+    pub fn on(number: u64) -> DeviceAgreement {
         DeviceAgreement { words: Box::new([number, !number]) }
     }
 

@@ -36,6 +36,26 @@ pub trait Cast {
     fn progress(&mut self);
 }
 
+/// Message lengths for which a group can pay off, before anything is known about its frames. Up to
+/// the first, messages are faster, because they need no answer. Beyond the second, the copies that
+/// receivers make cost more than the sender saves.
+pub const MAY_PAY: Pays = Pays(4 << 10, 256 << 10);
+/// Multicast is used only if it is forced.
+pub const NEVER: Pays = Pays(0, 0);
+/// Data that fits into this many frames is sent as messages: they need no answer, so that many can
+/// be in flight at a time.
+const FEW_FRAMES: i64 = 5;
+/// With more frames than this, sent one by one, connections are faster if they carry large
+/// messages, because the kernel segments 64 KiB at a time.
+const STREAM_FRAMES: i64 = 12;
+
+/// Lengths for which a group pays off if its frames carry `chunk` bytes. `competes` is true if they
+/// are sent by a carrier that sends frames one by one, and large messages go over connections.
+pub fn pays(chunk: u16, competes: bool) -> Pays {
+    let most = if competes { STREAM_FRAMES * i64::from(chunk) } else { i64::MAX };
+    Pays(MAY_PAY.0.max(FEW_FRAMES * i64::from(chunk)), MAY_PAY.1.min(most))
+}
+
 /// True if a call should use multicast, given that multicast reaches the communicator's hosts and
 /// is worthwhile for the lengths in `pays`. All ranks get the same answer.
 pub fn is_wanted(operation: &Operation, selection: &Selection, size: usize, pays: Pays) -> bool {
@@ -184,6 +204,23 @@ pub unsafe fn receive(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure>
         }
         if length < longest {
             return if truncated { Err(Failure::Truncated) } else { Ok(()) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_pays_for_more_than_a_few_frames_and_not_where_connections_are_quicker() {
+        for (chunk, competes, wanted) in [
+            (1468, false, Pays(7_340, 262_144)),
+            (1468, true, Pays(7_340, 17_616)),
+            (8940, false, Pays(44_700, 262_144)),
+            (500, false, Pays(4_096, 262_144)),
+        ] {
+            assert_eq!(pays(chunk, competes), wanted);
         }
     }
 }

@@ -36,6 +36,8 @@ pub struct BoardQueue {
     /// Numbers of calls in the queue so far, and of those that are over.
     pub(super) queued: u32,
     pub(super) over: u32,
+    /// True if a host of the team has devices, once all members have told each other.
+    pub hosts_have_devices: Option<bool>,
     /// Number of times that persistent operations were started.
     starts: u64,
     /// Turns that have passed before they came.

@@ -7,7 +7,6 @@ mod reductions;
 use super::Hierarchy;
 use crate::buffers::Scratch;
 use crate::builder::Builder;
-use crate::operand::Operand;
 use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::signature::CallSignature;
@@ -49,11 +48,6 @@ pub fn phases(call: &Call, operation: &Operation) -> Result<Option<HostPhases>, 
     let is_hierarchical =
         |collective, size| call.selection.choose(collective, size) == Algorithm::Hierarchical;
     let moves = |collective, bytes: i64| is_hierarchical(collective, Size::of_team(team, bytes));
-    let folds = |collective, operand: &Operand| {
-        operand.is_plain()
-            && operand.bytes() <= LARGEST_REDUCTION
-            && is_hierarchical(collective, Size::of_reduction(team, operand))
-    };
     let fit = |bytes: i64| bytes.saturating_mul(team.placement.most_members() as i64) <= LARGEST;
     let phases = match operation {
         Operation::Barrier if moves(Collective::Barrier, 0) => movement::barrier(call),
@@ -79,10 +73,10 @@ pub fn phases(call: &Call, operation: &Operation) -> Result<Option<HostPhases>, 
             }
             movement::allgather(call, arguments)
         }
-        Operation::Reduce { root, operand, receive } if folds(Collective::Reduce, operand) => {
+        Operation::Reduce { root, operand, receive } if reduces(call, operation) => {
             reductions::reduce(call, *root, operand, *receive)
         }
-        Operation::Allreduce { operand, receive } if folds(Collective::Allreduce, operand) => {
+        Operation::Allreduce { operand, receive } if reduces(call, operation) => {
             reductions::allreduce(call, operand, *receive)
         }
         _ => return Ok(None),
@@ -93,6 +87,20 @@ pub fn phases(call: &Call, operation: &Operation) -> Result<Option<HostPhases>, 
         between.signature = phases.signature;
     }
     Ok(Some(phases))
+}
+
+/// True for a reduction in phases. All ranks get the same answer.
+pub fn reduces(call: &Call, operation: &Operation) -> bool {
+    let (collective, operand) = match operation {
+        Operation::Reduce { operand, .. } => (Collective::Reduce, operand),
+        Operation::Allreduce { operand, .. } => (Collective::Allreduce, operand),
+        _ => return false,
+    };
+    let size = Size::of_reduction(call.team, operand);
+    call.team.placement.has_levels()
+        && operand.is_plain()
+        && operand.bytes() <= LARGEST_REDUCTION
+        && call.selection.choose(collective, size) == Algorithm::Hierarchical
 }
 
 /// The plan of messages by which a call runs where no host has a board: of its phases, or of the

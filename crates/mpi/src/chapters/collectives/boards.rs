@@ -30,27 +30,13 @@ pub(crate) fn has_one(comm: &Comm) -> bool {
 }
 
 /// Executes a call over the board of its communicator, or the call of one rank without any; false
-/// if it must run by messages.
+/// if it must run by messages. It has this mark if it is a part of another call, else 0.
 ///
 /// # Safety
 /// The memory that the operation names must be as the standard requires for the buffers of the
 /// call.
-pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Result<bool> {
-    // SAFETY: this function has the same contract.
-    unsafe { try_execute_as(0, comm, operation, selection) }
-}
-
-/// The same as a part of the call with this mark, or for 0 of no other call.
-///
-/// # Safety
-/// Same as for [`try_execute`].
 #[inline(always)]
-pub(super) unsafe fn try_execute_as(
-    mark: u16,
-    comm: &Comm,
-    operation: &Operation,
-    selection: &Selection,
-) -> Result<bool> {
+pub(super) unsafe fn try_execute(mark: u16, comm: &Comm, operation: &Operation, selection: &Selection) -> Result<bool> {
     let size = comm.group.peers.len();
     if size == 1 {
         // A barrier of one rank waits for nobody.

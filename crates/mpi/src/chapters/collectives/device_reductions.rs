@@ -1,12 +1,15 @@
 //! Long reductions, which devices may compute in their own memory.
 
-use towpath_collective::multicast::is_wanted;
-use towpath_collective::{Call, CallSignature, CollectiveWork, DeviceAgreement, Operation, Pays, ReductionSite};
+use towpath_collective::hierarchy::phases::reduces;
+use towpath_collective::multicast::{NEVER, is_wanted};
+use towpath_collective::numbers::CallForm;
+use towpath_collective::{CallSignature, CollectiveWork, DeviceAgreement, Operation, ReductionSite};
 use towpath_neutral::error::Result;
 
 use super::boards;
 use super::execution::{CommView, Prepared};
 use crate::chapters::internal::plan_failed;
+use crate::process::devices;
 
 /// Runs a long reduction to completion, on devices or on the host.
 ///
@@ -17,43 +20,55 @@ pub(super) unsafe fn wait(call: Prepared<'_>) -> Result<()> {
     let Prepared { view, work } = call;
     let CommView { comm, selection } = view;
     let (operation, copies) = work.into_operation();
-    let is_on_host = copies.is_empty();
-    let is_cast = is_wanted(&operation, selection, view.size(), Pays(0, 0));
-    // SAFETY: the memory that the call names lives during the call (this function's contract).
-    unsafe {
-        match boards::must_ask_for_site(comm, &operation, selection)? {
-            Some(true) => {
-                let mut agreement = DeviceAgreement::new(&operation, &copies, view.rank());
-                agree(&view, &operation, &mut agreement)?;
-                if let ReductionSite::Vectors(spread) = agreement.site() {
-                    let plan = copies.plan(&view.call(&view.team()), &operation, spread).map_err(plan_failed)?;
-                    return Prepared { view, work: CollectiveWork::Plan(Box::new(plan)) }.wait_by_messages();
-                }
-            }
-            None if !is_on_host && !is_cast => {
-                return Prepared { view, work: CollectiveWork::new((operation, copies)) }.repeat();
-            }
-            _ => {}
+    let on_board = boards::must_ask_for_site(comm, &operation, selection)?;
+    let is_cast = is_wanted(&operation, selection, view.size(), NEVER);
+    let asks = match on_board {
+        Some(asks) => asks,
+        None => !is_cast && reduces(&view.call(&view.team()), &operation) && hosts_have_devices(&view, &operation)?,
+    };
+    if asks {
+        let agreement = DeviceAgreement::new(&operation, &copies, view.rank());
+        if let ReductionSite::Vectors(spread) = agree(&view, &operation, agreement)? {
+            // Between hosts segments travel while others are reduced.
+            let spread = spread.filter(|_| on_board.is_some());
+            let plan = copies.plan(&view.call(&view.team()), &operation, spread).map_err(plan_failed)?;
+            let call = Prepared { view, work: CollectiveWork::Plan(Box::new(plan)) };
+            // SAFETY: the memory that the call names lives during the call (this function's
+            // contract).
+            return unsafe { call.wait_by_messages() };
         }
-        Prepared { view, work: CollectiveWork::new((operation, copies)) }.wait()
     }
+    let is_by_messages = on_board.is_none() && !is_cast && !copies.is_empty();
+    let call = Prepared { view, work: CollectiveWork::new((operation, copies)) };
+    // SAFETY: as above.
+    unsafe { if is_by_messages { call.repeat() } else { call.wait() } }
+}
+
+/// True if a host of the communicator has devices. The ranks tell each other in the first of these
+/// calls.
+fn hosts_have_devices(view: &CommView<'_>, operation: &Operation) -> Result<bool> {
+    let queue = view.comm.queue(CallForm::Blocking);
+    let known = queue.lock().unwrap().hosts_have_devices;
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let agreement = DeviceAgreement::on(u64::from(devices::are_on_host()));
+    let have = agree(view, operation, agreement)? != ReductionSite::Board;
+    queue.lock().unwrap().hosts_have_devices = Some(have);
+    Ok(have)
 }
 
 /// Lets the ranks tell each other where their vectors are. Their messages and lines name the call.
-///
-/// # Safety
-/// Same as for [`Prepared::wait`].
-unsafe fn agree(view: &CommView<'_>, operation: &Operation, agreement: &mut DeviceAgreement) -> Result<()> {
+fn agree(view: &CommView<'_>, operation: &Operation, mut agreement: DeviceAgreement) -> Result<ReductionSite> {
     let CommView { comm, selection } = *view;
     let (exchange, signature) = (agreement.exchange(), CallSignature::of(operation));
     // SAFETY: the exchange names memory of the agreement, which lives during this call.
-    unsafe {
-        if boards::try_execute_as(signature.mark(), comm, &exchange, selection)? {
-            return Ok(());
-        }
-        let mut plan = exchange.plan(&Call { team: &view.team(), selection }).map_err(plan_failed)?;
+    if !unsafe { boards::try_execute(signature.mark(), comm, &exchange, selection) }? {
+        let mut plan = exchange.plan(&view.call(&view.team())).map_err(plan_failed)?;
         plan.signature = signature.about_board();
         let work = CollectiveWork::Plan(Box::new(plan));
-        Prepared { view: CommView { comm, selection }, work }.wait_by_messages()
+        // SAFETY: as above.
+        unsafe { Prepared { view: CommView { comm, selection }, work }.wait_by_messages() }?;
     }
+    Ok(agreement.site())
 }

@@ -165,7 +165,7 @@ impl<'a> Prepared<'a> {
         // SAFETY: the memory that the work names lives during the call (this function's contract).
         unsafe {
             if let CollectiveWork::Operation(operation) = &self.work
-                && (boards::try_execute(comm, operation, selection)?
+                && (boards::try_execute(0, comm, operation, selection)?
                     || multicast::try_execute(comm, operation, selection)?)
             {
                 return Ok(());

@@ -12,7 +12,7 @@ use towpath_base::sync::{AtomicU32, Ordering};
 use towpath_clic::multicast::FEWEST_RECEIVERS;
 use towpath_clic_wire::port::Carrier;
 use towpath_clic_wire::{Clic, Reach};
-use towpath_collective::multicast::{self as cast, Cast};
+use towpath_collective::multicast::{self as cast, Cast, MAY_PAY, NEVER};
 use towpath_collective::numbers::CallForm;
 use towpath_collective::{Buffer, Call, Failure, Operation, Pays, Selection};
 use towpath_neutral::error::Result;
@@ -35,18 +35,6 @@ static NUMBERS: AtomicU32 = AtomicU32::new(0);
 const NUMBERS_EACH: u32 = 2;
 /// Calls that run by messages before a group is made, which takes as long as several of them.
 const CALLS: u32 = 8;
-/// Message lengths for which a group can pay off, before anything is known about its frames. Up to
-/// the first, messages are faster, because they need no answer. Beyond the second, the copies that
-/// receivers make cost more than the sender saves.
-const MAY_PAY: Pays = Pays(4 << 10, 256 << 10);
-/// Multicast is used only if it is forced.
-const NEVER: Pays = Pays(0, 0);
-/// Data that fits into this many frames is sent as messages: they need no answer, so that many can
-/// be in flight at a time.
-const FEW_FRAMES: i64 = 5;
-/// With more frames than this, sent one by one, connections are faster if they carry large
-/// messages, because the kernel segments 64 KiB at a time.
-const STREAM_FRAMES: i64 = 12;
 /// Empty messages that test a new group. Any network may drop some.
 const TRIALS: usize = 3;
 
@@ -224,13 +212,6 @@ fn streams(said: &[u64]) -> bool {
     said.iter().any(|said| said >> 2 & 1 != 0)
 }
 
-/// Lengths for which a group pays off if its frames carry `chunk` bytes over this carrier.
-/// `streams` is true if large messages go over connections.
-fn pays(chunk: u16, by: Carrier, streams: bool) -> Pays {
-    let most = if streams && by == Carrier::Raw { STREAM_FRAMES * i64::from(chunk) } else { i64::MAX };
-    Pays(MAY_PAY.0.max(FEW_FRAMES * i64::from(chunk)), MAY_PAY.1.min(most))
-}
-
 /// True if `mine` is true for all members.
 fn all_say(comm: &Comm, mine: bool) -> Result<bool> {
     let team = comm.team(Plane::Collective);
@@ -253,7 +234,7 @@ fn establish(comm: &Comm) -> Result<MulticastState> {
     let mut group = JoinedGroup { number: first, chunk: reach.chunk, pays: NEVER, hosts, own, sends: false };
     for (number, by) in (first..).zip(reach.carriers()) {
         (group.number, group.sends) = (number, false);
-        group.pays = pays(reach.chunk, *by, streams);
+        group.pays = cast::pays(reach.chunk, streams && *by == Carrier::Raw);
         let joined = worker.with(|state| wire(state).join(number, reach, *by));
         if all_say(comm, joined)? && all_hear(comm, worker, &mut group)? {
             return Ok(MulticastState::Made(Box::new(group)));
@@ -314,19 +295,6 @@ pub(crate) fn forget(comm: &Comm) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_group_pays_for_more_than_a_few_frames_and_not_where_connections_are_quicker() {
-        for (chunk, by, streams, wanted) in [
-            (1468, Carrier::Raw, false, Pays(7_340, 262_144)),
-            (1468, Carrier::Raw, true, Pays(7_340, 17_616)),
-            (1440, Carrier::Crafted, true, Pays(7_200, 262_144)),
-            (8940, Carrier::Udp, true, Pays(44_700, 262_144)),
-            (500, Carrier::Udp, false, Pays(4_096, 262_144)),
-        ] {
-            assert_eq!(pays(chunk, by, streams), wanted);
-        }
-    }
 
     #[test]
     fn what_one_says_concerns_all() {
