@@ -25,7 +25,17 @@ pub enum ReductionSite {
 /// What the ranks tell each other about a call.
 #[derive(Debug)]
 pub struct DeviceAgreement {
-    pub(crate) words: Box<DeviceWords>,
+    words: Box<DeviceWords>,
+    is_over: bool,
+}
+
+impl Drop for DeviceAgreement {
+    /// Messages of an exchange that has failed may still access the words.
+    fn drop(&mut self) {
+        if !self.is_over {
+            Box::leak(std::mem::take(&mut self.words));
+        }
+    }
 }
 
 impl DeviceAgreement {
@@ -37,7 +47,7 @@ impl DeviceAgreement {
 
     /// The same of a device by its number.
     pub fn on(number: u64) -> DeviceAgreement {
-        DeviceAgreement { words: Box::new([number, !number]) }
+        DeviceAgreement { words: Box::new([number, !number]), is_over: false }
     }
 
     /// The operation by which the ranks tell each other. It names memory of the agreement.
@@ -52,8 +62,15 @@ impl DeviceAgreement {
     }
 
     /// What follows from what the ranks have told each other.
-    pub fn site(&self) -> ReductionSite {
+    pub fn site(mut self) -> ReductionSite {
+        self.is_over = true;
         site(*self.words)
+    }
+
+    /// The words, which must live until the exchange is over.
+    pub(crate) fn into_words(mut self) -> Box<DeviceWords> {
+        self.is_over = true;
+        std::mem::take(&mut self.words)
     }
 }
 

@@ -119,6 +119,18 @@ pub fn lost(name: &str, reason: &str) -> String {
     format!("{name}, which takes part in the collective, is lost: {reason}")
 }
 
+/// The sentence about a rank that has sent more than this one expects. `other` is a rank of the
+/// communicator that has called something else last. It may have moved on since, so it is a hint.
+pub fn truncated(comm: &str, other: Option<(usize, &str)>) -> String {
+    let mut sentence = Failure::Truncated.to_string();
+    if let Some((rank, call)) = other {
+        sentence.push_str(&format!(
+            ", or they are in different calls: rank {rank} of {comm} has called {call} last"
+        ));
+    }
+    sentence
+}
+
 /// The sentence about two ranks, by their names and calls, each of which has called something
 /// before the call of the other one.
 pub fn forms_differ(own: (&str, &str), theirs: (&str, &str)) -> String {

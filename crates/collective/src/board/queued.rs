@@ -613,7 +613,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                 let operation = self.operation.as_ref().expect("the call is not under way");
                 let mut agreement = DeviceAgreement::new(operation, &self.copies, team.rank);
                 let plan = agreement.exchange().plan(&call)?;
-                words = agreement.words;
+                words = agreement.into_words();
                 plan
             }
             _ => {

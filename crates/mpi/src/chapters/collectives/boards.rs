@@ -130,18 +130,10 @@ pub(super) fn attend(comm: &Comm, run: &mut Run) {
 
 #[cold]
 fn truncated(comm: &Comm) -> Error {
-    let mut sentence = Failure::Truncated.to_string();
     let own = process::last_call_of(process::me());
     let calls = comm.group.peers.iter().map(|&peer| process::last_call_of(peer));
     let other = calls.enumerate().find_map(|(rank, call)| call.filter(|_| call != own).map(|call| (rank, call)));
-    if let Some((rank, call)) = other {
-        // That rank may have moved on in the meantime, so this is only a hint.
-        let communicator = comm.in_words();
-        sentence.push_str(&format!(
-            ", or they are in different calls: rank {rank} of {communicator} has called {call} last"
-        ));
-    }
-    Error::new(ERR_TRUNCATE, sentence)
+    Error::new(ERR_TRUNCATE, failure::truncated(&comm.in_words(), other))
 }
 
 /// Broadcasts a number from member 0 about the board of an operation. If there is a board already,

@@ -33,8 +33,7 @@ pub(super) unsafe fn wait(call: Prepared<'_>) -> Result<()> {
             let spread = spread.filter(|_| on_board.is_some());
             let plan = copies.plan(&view.call(&view.team()), &operation, spread).map_err(plan_failed)?;
             let call = Prepared { view, work: CollectiveWork::Plan(Box::new(plan)) };
-            // SAFETY: the memory that the call names lives during the call (this function's
-            // contract).
+            // SAFETY: the memory that the call names lives during it (this function's contract).
             return unsafe { call.wait_by_messages() };
         }
     }
@@ -49,11 +48,8 @@ pub(super) unsafe fn wait(call: Prepared<'_>) -> Result<()> {
 fn hosts_have_devices(view: &CommView<'_>, operation: &Operation) -> Result<bool> {
     let queue = view.comm.queue(CallForm::Blocking);
     let known = queue.lock().unwrap().hosts_have_devices;
-    if let Some(known) = known {
-        return Ok(known);
-    }
-    let agreement = DeviceAgreement::on(u64::from(devices::are_on_host()));
-    let have = agree(view, operation, agreement)? != ReductionSite::Board;
+    let ask = || agree(view, operation, DeviceAgreement::on(u64::from(devices::are_on_host())));
+    let have = known.map_or_else(|| ask().map(|site| site != ReductionSite::Board), Ok)?;
     queue.lock().unwrap().hosts_have_devices = Some(have);
     Ok(have)
 }
