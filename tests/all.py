@@ -40,7 +40,7 @@ STAGES = [
     ("stub of the CUDA driver", [PYTHON, "tests/device/run.py"], 300),
     ("queries about device memory", [PYTHON, "tests/device/queries.py"], 300),
     ("examples for devices", [PYTHON, "tests/device/examples.py"], 300),
-    ("programs on the stub driver", [PYTHON, "tests/device/library.py"], 300),
+    ("programs on the stub driver", [PYTHON, "tests/device/library.py"], 600),
     ("failures of the CUDA driver", [PYTHON, "tests/device/failures.py"], 300),
     ("kernels for devices", [PYTHON, "tests/device/kernels.py"], 300),
     ("PTX of the kernels", [PYTHON, "tools/device_kernels.py", "--check"], 300),

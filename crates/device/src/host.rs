@@ -1,6 +1,6 @@
 //! Memory that is certainly host memory, so that the driver, which takes 200 ns to deny an address,
-//! need not be asked: the heap that grows by `brk`, the library's own heap, and the calling thread's
-//! stack.
+//! need not be asked: the heap that grows by `brk`, the library's own heap, and the calling
+//! thread's stack.
 
 use std::cell::Cell;
 use std::ops::Range;
