@@ -55,7 +55,7 @@ impl CollectiveWork {
             CollectiveWork::Plan(plan) => Ok(*plan),
             CollectiveWork::Long(work) => work.plan(call),
             CollectiveWork::OnCopies(both) => {
-                let (work, copies) = *both;
+                let (work, mut copies) = *both;
                 match work {
                     CollectiveWork::Operation(operation) => copies.plan(call, &operation, None),
                     work => copies.around(call.team, work.plan(call)?),

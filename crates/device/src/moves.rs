@@ -41,12 +41,32 @@ impl CopyEngine {
 }
 
 /// Starts to move bytes `position..position + length` of a message. The context must be
-/// current.
+/// current. After a failure the device does not access them any more.
 ///
 /// # Safety
 /// Both placements must hold these bytes, in memory that the device can access, until
 /// `completion` has happened or has been waited for.
 pub(crate) unsafe fn start(
+    context: &DeviceContext,
+    stream: StreamHandle,
+    sides: (&PlacedElements, &PlacedElements),
+    range: (usize, usize),
+    engine: CopyEngine,
+    completion: &mut TransferCompletion,
+) -> Result<()> {
+    // SAFETY: this function has the same contract.
+    let started = unsafe { try_start(context, stream, sides, range, engine, completion) };
+    if started.is_err() {
+        // Some copies may be in the stream already.
+        // SAFETY: the stream is one of the context's, which are never destroyed.
+        unsafe { (context.driver.calls.synchronize_stream)(stream) };
+    }
+    started
+}
+
+/// # Safety
+/// See [`start`].
+unsafe fn try_start(
     context: &DeviceContext,
     stream: StreamHandle,
     sides: (&PlacedElements, &PlacedElements),

@@ -200,6 +200,8 @@ unsafe impl FillSlots for Packer {
 
 impl Drop for Packer {
     fn drop(&mut self) {
+        // Its pieces use the lists of blocks, which `side` holds.
+        self.pipeline = None;
         for piece in self.pieces.drain(..) {
             piece.slot.completion.wait(&self.side.context);
             self.side.context.free_slot(piece.slot);

@@ -201,6 +201,8 @@ unsafe impl DrainSlots for Unpacker {
 
 impl Drop for Unpacker {
     fn drop(&mut self) {
+        // Its pieces use the lists of blocks, which `side` holds.
+        self.pipeline = None;
         for slot in self.slots.drain(..) {
             slot.completion.wait(&self.side.context);
             self.side.context.free_slot(slot);

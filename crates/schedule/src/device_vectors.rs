@@ -14,12 +14,13 @@ impl HostCopies {
     /// The plan by messages of an operation on these copies. Vectors of a long reduction stay in
     /// the memory of their device instead, if that can reduce them and has memory for the plan.
     /// Each rank decides that for itself, since its messages are the same either way. `spread` is
-    /// where the vectors of all ranks are, if they know that all are on devices.
+    /// where the vectors of all ranks are, if they know that all are on devices. The plan takes the
+    /// copies, or makes them needless.
     ///
     /// # Errors
     /// If there is no memory for intermediate results, or sizes overflow.
     pub fn plan(
-        self,
+        &mut self,
         call: &Call,
         operation: &Operation,
         spread: Option<DeviceSpread>,
@@ -28,14 +29,15 @@ impl HostCopies {
             return operation.plan(call);
         }
         if operation.is_long_reduction()
-            && let Some(vectors) = DeviceVectors::of(operation, call.team.rank, &self)
+            && let Some(vectors) = DeviceVectors::of(operation, call.team.rank, self)
             && let Ok(plan) = vectors.operation(operation, spread).plan(call)
         {
+            *self = HostCopies::default();
             return Ok(plan);
         }
         let as_on_devices = spread.and_then(|spread| as_on_devices(operation, spread));
         let plan = as_on_devices.as_ref().unwrap_or(operation).plan(call)?;
-        self.around(call.team, plan)
+        std::mem::take(self).around(call.team, plan)
     }
 }
 

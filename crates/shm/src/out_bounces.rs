@@ -13,7 +13,14 @@ use super::segment::Segment;
 const _: () = assert!(PIPELINE_BYTES + PAGE <= BOUNCE_BYTES);
 
 /// Address of the slots in a bounce buffer: whole pages, because devices pin pages.
+///
+/// # Panics
+/// If there is no such bounce buffer.
 pub(super) fn slots_in(segment: &Segment, owner: u32, index: u32) -> *mut u8 {
+    assert!(
+        (index as usize) < OUT_BOUNCES,
+        "slots in bounce buffer {index}: the segment is damaged"
+    );
     let at = segment.layout().bounce_bytes(owner as usize, index as usize);
     segment.at(at.next_multiple_of(PAGE))
 }

@@ -590,7 +590,7 @@ impl<O: QueueOwner> QueuedCall<O> {
                     Some(ReductionSite::Vectors(spread)) => spread,
                     _ => None,
                 };
-                let mut plan = std::mem::take(&mut self.copies).plan(&call, operation, spread)?;
+                let mut plan = self.copies.plan(&call, operation, spread)?;
                 plan.signature = self.signature;
                 Box::new(Run::hold(plan, self.sequence))
             }

@@ -19,7 +19,7 @@ use crate::process::devices;
 pub(super) unsafe fn wait(call: Prepared<'_>) -> Result<()> {
     let Prepared { view, work } = call;
     let CommView { comm, selection } = view;
-    let (operation, copies) = work.into_operation();
+    let (operation, mut copies) = work.into_operation();
     let on_board = boards::must_ask_for_site(comm, &operation, selection)?;
     let is_cast = is_wanted(&operation, selection, view.size(), NEVER);
     let asks = match on_board {

@@ -226,7 +226,7 @@ impl<'a> Prepared<'a> {
         if let Some(call) = self.in_phases(CallForm::Blocking)? {
             return Ok(call.into());
         }
-        let (copies, team) = (self.work.take_copies(), self.view.team());
+        let (mut copies, team) = (self.work.take_copies(), self.view.team());
         let operation = self.work.operation().expect("a plan is not repeated");
         let plan = copies.plan(&self.view.call(&team), operation, None).map_err(plan_failed)?;
         Ok(Box::new(Run::hold(plan, sequence)).into())
