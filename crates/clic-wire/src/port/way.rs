@@ -21,6 +21,13 @@ pub enum Carrier {
     Crafted,
 }
 
+impl Carrier {
+    /// True if it sends bulk frame by frame, so that connections are quicker for large messages.
+    pub fn sends_frame_by_frame(self) -> bool {
+        self == Carrier::Raw
+    }
+}
+
 /// A frame to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct OutgoingFrame {
@@ -182,4 +189,15 @@ pub(super) fn ipv4_payload(mtu: u16) -> u16 {
 
 fn payload(mtu: u16, headers: u16) -> u16 {
     mtu.saturating_sub(headers + HEADER_BYTES as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_raw_frames_are_sent_one_by_one() {
+        let carriers = [Carrier::Raw, Carrier::Udp, Carrier::Crafted];
+        assert_eq!(carriers.map(Carrier::sends_frame_by_frame), [true, false, false]);
+    }
 }

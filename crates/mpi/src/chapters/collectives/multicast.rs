@@ -10,7 +10,6 @@
 use towpath_base::ids::{PeerIndex, Plane};
 use towpath_base::sync::{AtomicU32, Ordering};
 use towpath_clic::multicast::FEWEST_RECEIVERS;
-use towpath_clic_wire::port::Carrier;
 use towpath_clic_wire::{Clic, Reach};
 use towpath_collective::multicast::{self as cast, Cast, MAY_PAY, NEVER};
 use towpath_collective::numbers::CallForm;
@@ -234,7 +233,7 @@ fn establish(comm: &Comm) -> Result<MulticastState> {
     let mut group = JoinedGroup { number: first, chunk: reach.chunk, pays: NEVER, hosts, own, sends: false };
     for (number, by) in (first..).zip(reach.carriers()) {
         (group.number, group.sends) = (number, false);
-        group.pays = cast::pays(reach.chunk, streams && *by == Carrier::Raw);
+        group.pays = cast::pays(reach.chunk, streams && by.sends_frame_by_frame());
         let joined = worker.with(|state| wire(state).join(number, reach, *by));
         if all_say(comm, joined)? && all_hear(comm, worker, &mut group)? {
             return Ok(MulticastState::Made(Box::new(group)));
