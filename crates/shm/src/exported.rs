@@ -4,8 +4,8 @@
 //! The sender describes the bytes in the lines of a split copy ([`super::share`]). The receiver
 //! reads them, or lends its buffer, and then the sender writes to it; the device code of the
 //! receiver decides. If neither side can open the other's memory, the device of the sender packs
-//! the message into slots and that of the receiver unpacks it from there ([`pipeline`]): slots in
-//! the memory of the sender's device, or else in a bounce buffer of the sender, which both
+//! the message into slots and that of the receiver unpacks it from there ([`super::pipeline`]):
+//! slots in the memory of the sender's device, or else in a bounce buffer of the sender, which both
 //! processes pin. Whoever copies last claims the only unit of the message, so that the end of the
 //! copy is published like that of any split copy. If there are no slots, the processors copy the
 //! message through a bounce buffer of the receiver.
@@ -21,9 +21,10 @@ use towpath_base::transfer::{Export, MemorySpace, Source, Step, Target};
 
 use super::claims::Claims;
 use super::out_bounces::{OutBounces, slots_in};
+use super::pipeline::{SlotsOffer, SlotsPlace};
 use super::push::Advance;
 use super::segment::Segment;
-use super::share::{ShareLines, SlotsOffer, SlotsPlace};
+use super::share::ShareLines;
 
 /// Shortest message that goes through slots. The processors copy a shorter one before both sides
 /// have agreed on slots and two devices have begun.

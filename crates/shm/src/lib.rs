@@ -28,6 +28,7 @@ pub mod loopback;
 #[cfg(all(test, loom))]
 pub(crate) mod model;
 mod out_bounces;
+mod pipeline;
 mod pull;
 mod push;
 mod receive;

@@ -21,12 +21,12 @@ const LINE_WORDS: usize = LINE / 8;
 /// address and the value of the mark by which a reader recognizes the sender's process, their span
 /// (0: contiguous), and whether they are exported from the memory of a device.
 const GENERATION: usize = 1;
-const ADDRESS: usize = 2;
+pub(super) const ADDRESS: usize = 2;
 const HEAP: usize = 3;
 const MARK_AT: usize = 4;
 const MARK: usize = 5;
 const SPAN: usize = 6;
-const EXPORTED: usize = 7;
+pub(super) const EXPORTED: usize = 7;
 /// The receiver's line. After the word that counts its copied units: the offset of the target in
 /// the heaps plus 1 (0 if it is not in the heaps), the number of bytes wanted, their span (0:
 /// contiguous), whether the target is lent from the memory of a device, and what slots it wants.
@@ -34,26 +34,22 @@ const TARGET: usize = LINE_WORDS + 1;
 const WANTED: usize = LINE_WORDS + 2;
 const TARGET_SPAN: usize = LINE_WORDS + 3;
 const TARGET_LENT: usize = LINE_WORDS + 4;
-const WANTED_SLOTS: usize = LINE_WORDS + 5;
+pub(super) const WANTED_SLOTS: usize = LINE_WORDS + 5;
 /// The strides of both sides, if they are not contiguous.
 const STRIDES: usize = 3 * LINE_WORDS;
 const TARGET_STRIDES: usize = 5 * LINE_WORDS;
 /// What both sides export.
-const EXPORT: usize = 7 * LINE_WORDS;
+pub(super) const EXPORT: usize = 7 * LINE_WORDS;
 const TARGET_EXPORT: usize = EXPORT + EXPORT_WORDS;
 /// The pieces of a pipeline that the sender has filled, and that the receiver has emptied, behind
 /// the strides of either side.
-const FILLED: usize = STRIDES + STRIDES_WORDS;
-const EMPTIED: usize = TARGET_STRIDES + STRIDES_WORDS;
+pub(super) const FILLED: usize = STRIDES + STRIDES_WORDS;
+pub(super) const EMPTIED: usize = TARGET_STRIDES + STRIDES_WORDS;
 /// Values of the word `EXPORTED`: the receiver reads the bytes, or the sender writes them if the
-/// receiver has lent its buffer; the sender cannot open a buffer that was lent; it fills slots on a
-/// device, or in one of its bounce buffers; it has none on a device, or none at all.
+/// receiver has lent its buffer; the sender cannot open a buffer that was lent. Others are answers
+/// about slots ([`super::pipeline`]).
 const IS_EXPORTED: u64 = 1;
 const CANNOT_WRITE: u64 = 2;
-const DEVICE_SLOTS: u64 = 3;
-const HOST_SLOTS: u64 = 4;
-const NO_DEVICE_SLOTS: u64 = 5;
-const NO_SLOTS: u64 = 6;
 
 /// Smallest message through a bounce buffer of which the receiver may take some units by CMA reads
 /// instead.
@@ -99,44 +95,10 @@ pub(super) unsafe fn copy_unit(
     }
 }
 
-/// Where the slots of a pipeline are; see [`super::exported`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SlotsPlace {
-    /// In the memory of a device.
-    Device = 1,
-    /// In a bounce buffer of the sender.
-    Host = 2,
-}
-
-/// The sender's answer to the wish for slots.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum SlotsOffer {
-    /// In the memory of a device.
-    Device(Box<Export>),
-    /// In the sender's bounce buffer of this number.
-    Host(u32),
-    /// It has none there.
-    None(SlotsPlace),
-}
-
-/// A count of pieces, which one side writes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SlotCount(MappedLongWords, usize);
-
-impl SlotCount {
-    pub(super) fn get(self) -> u64 {
-        self.0.load_acquire(self.1)
-    }
-
-    pub(super) fn set(self, pieces: u64) {
-        self.0.store_release(self.1, pieces);
-    }
-}
-
 /// The lines of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShareLines {
-    words: MappedLongWords,
+    pub(super) words: MappedLongWords,
     claims: MappedLongWords,
 }
 
@@ -287,66 +249,11 @@ impl ShareLines {
         self.words.load_acquire(EXPORTED) == CANNOT_WRITE
     }
 
-    /// Receiver: wants the bytes in slots.
-    pub(super) fn want_slots(self, place: SlotsPlace) {
-        self.words.store_release(WANTED_SLOTS, place as u64);
-    }
-
-    /// Sender: the slots that the receiver wants, if any.
-    pub(super) fn wanted_slots(self) -> Option<SlotsPlace> {
-        let wanted = self.words.load_acquire(WANTED_SLOTS);
-        [SlotsPlace::Device, SlotsPlace::Host].into_iter().find(|&place| place as u64 == wanted)
-    }
-
-    /// Sender: offers the slots that are wanted, or says that it has none.
-    pub(super) fn offer_slots(self, offer: &SlotsOffer) {
-        self.words.store_release(FILLED, 0);
-        let answer = match offer {
-            SlotsOffer::Device(slots) => {
-                self.write_export(EXPORT, slots);
-                DEVICE_SLOTS
-            }
-            SlotsOffer::Host(bounce) => {
-                self.words.store_release(ADDRESS, u64::from(*bounce));
-                HOST_SLOTS
-            }
-            SlotsOffer::None(SlotsPlace::Device) => NO_DEVICE_SLOTS,
-            SlotsOffer::None(SlotsPlace::Host) => NO_SLOTS,
-        };
-        self.words.store_release(EXPORTED, answer);
-    }
-
-    /// Receiver: the answer of the sender, once it is there, to the wish for slots at this place.
-    pub(super) fn offered_slots(self, place: SlotsPlace) -> Option<SlotsOffer> {
-        match (self.words.load_acquire(EXPORTED), place) {
-            (DEVICE_SLOTS, SlotsPlace::Device) => {
-                Some(SlotsOffer::Device(Box::new(self.read_export(EXPORT))))
-            }
-            (HOST_SLOTS, SlotsPlace::Host) => {
-                Some(SlotsOffer::Host(self.words.load_acquire(ADDRESS) as u32))
-            }
-            (NO_DEVICE_SLOTS, SlotsPlace::Device) | (NO_SLOTS, SlotsPlace::Host) => {
-                Some(SlotsOffer::None(place))
-            }
-            _ => None,
-        }
-    }
-
-    /// The number of pieces in slots that the sender has filled.
-    pub(super) fn filled(self) -> SlotCount {
-        SlotCount(self.words, FILLED)
-    }
-
-    /// The number of pieces in slots that the receiver has emptied.
-    pub(super) fn emptied(self) -> SlotCount {
-        SlotCount(self.words, EMPTIED)
-    }
-
-    fn write_export(self, at: usize, export: &Export) {
+    pub(super) fn write_export(self, at: usize, export: &Export) {
         (at..).zip(export.0).for_each(|(word, value)| self.words.store_release(word, value));
     }
 
-    fn read_export(self, at: usize) -> Export {
+    pub(super) fn read_export(self, at: usize) -> Export {
         Export(std::array::from_fn(|word| self.words.load_acquire(at + word)))
     }
 
