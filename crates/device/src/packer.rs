@@ -77,9 +77,8 @@ impl Packer {
         while self.pieces.len() < AHEAD && self.position < self.total {
             let mut slot = context.take_slot()?;
             let length = SLOT_BYTES.min(self.total - self.position);
-            // The kernel writes packed position p to `base + p`.
-            let base = (slot.memory as Address).wrapping_sub(self.position as Address);
-            let packed = PlacedElements::contiguous(base, self.position + length);
+            let range = (self.position, length);
+            let packed = PlacedElements::packed(slot.memory as Address, range);
             // SAFETY: the elements hold these bytes (this function's contract), the slot has room
             // for them, and both stay valid until the piece is done: dropping the packer waits for
             // it.
@@ -88,7 +87,7 @@ impl Packer {
                     &context,
                     self.side.stream,
                     (&self.side.placed, &packed),
-                    (self.position, length),
+                    range,
                     self.side.engine(CopyEngine::Always),
                     &mut slot.completion,
                 )?;

@@ -180,9 +180,8 @@ impl Pipeline {
         let position = piece as usize * self.slot_bytes;
         let length = self.slot_bytes.min(self.total - position);
         let slot = self.slots + piece % PIPELINE_SLOTS * self.slot_bytes as Address;
-        // The kernel finds packed position p at `base + p`.
-        let base = slot.wrapping_sub(position as Address);
-        let packed = PlacedElements::contiguous(base, position + length);
+        let range = (position, length);
+        let packed = PlacedElements::packed(slot, range);
         let sides = match self.direction {
             Direction::Out => (&side.placed, &packed),
             Direction::In => (&packed, &side.placed),
@@ -191,7 +190,7 @@ impl Pipeline {
             SlotMemory::Host => CopyEngine::Always,
             SlotMemory::Own(_) | SlotMemory::Opened(_) => CopyEngine::IfLong,
         };
-        let (range, engine) = ((position, length), side.engine(usual));
+        let engine = side.engine(usual);
         let mut completion = self.context.take_completion()?;
         // SAFETY: the elements hold these bytes, and the slot has room for them; both stay valid
         // until the piece is done, because dropping the pipeline waits for it (this function's
@@ -240,7 +239,8 @@ impl Drop for Pipeline {
 /// # Safety
 /// The memory must stay mapped until the result is dropped.
 pub(crate) unsafe fn pin(side: &Side, memory: *mut u8, length: usize) -> Option<PinnedMemory> {
-    if !side.shared.paths.allow(DevicePath::Pinned) {
+    let SharedState { paths, pins_nothing, .. } = &*side.shared;
+    if !paths.allow(DevicePath::Pinned) || pins_nothing.get().is_some() {
         return None;
     }
     let context = side.context.clone();
@@ -248,6 +248,9 @@ pub(crate) unsafe fn pin(side: &Side, memory: *mut u8, length: usize) -> Option<
     let (calls, memory) = (&context.driver.calls, memory.cast::<c_void>());
     // SAFETY: the memory is mapped (this function's contract).
     let result = unsafe { (calls.register_host)(memory, length, HOST_REGISTER_FLAGS) };
+    if result == code::NOT_SUPPORTED {
+        pins_nothing.get_or_init(|| ());
+    }
     if result != code::SUCCESS {
         return None;
     }

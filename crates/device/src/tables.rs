@@ -45,6 +45,13 @@ impl PlacedElements {
     pub(crate) fn contiguous(base: Address, length: usize) -> PlacedElements {
         PlacedElements { placement: DevicePlacement::contiguous(base, length), lists: None }
     }
+
+    /// Packed bytes `position..position + length` of a message, at `slot`.
+    pub(crate) fn packed(slot: Address, (position, length): (usize, usize)) -> PlacedElements {
+        // Packed position p is at `base + p`.
+        let base = slot.wrapping_sub(position as Address);
+        PlacedElements::contiguous(base, position + length)
+    }
 }
 
 struct CachedElements {

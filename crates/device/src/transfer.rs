@@ -2,7 +2,7 @@
 //! itself.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use towpath_base::transfer::{Export, Step};
 
@@ -24,6 +24,8 @@ pub(crate) struct SharedState {
     pub(crate) processes: Processes,
     pub(crate) reporter: Reporter,
     pub(crate) paths: AllowedPaths,
+    /// Set once the driver has said that it registers no host memory.
+    pub(crate) pins_nothing: OnceLock<()>,
     /// Allocations that were used last, by their numbers.
     recent: Mutex<VecDeque<u64>>,
 }
@@ -31,7 +33,13 @@ pub(crate) struct SharedState {
 impl SharedState {
     pub(crate) fn new(reporter: Reporter) -> SharedState {
         let paths = AllowedPaths::of_setting(reporter.0);
-        SharedState { processes: Processes::new(), reporter, paths, recent: Mutex::default() }
+        SharedState {
+            processes: Processes::new(),
+            reporter,
+            paths,
+            pins_nothing: OnceLock::new(),
+            recent: Mutex::default(),
+        }
     }
 
     /// True unless the allocation is one of those that were used last.

@@ -70,9 +70,8 @@ impl Unpacker {
         let context = self.side.context.clone();
         let _entered = context.enter()?;
         let mut slot = context.take_slot()?;
-        // The kernel reads packed position p from `base + p`.
-        let base = (slot.memory as Address).wrapping_sub(self.position as Address);
-        let packed = PlacedElements::contiguous(base, self.position + length);
+        let range = (self.position, length);
+        let packed = PlacedElements::packed(slot.memory as Address, range);
         // SAFETY: the slot has room for `length` bytes. The elements have room for them (this
         // function's contract), and both stay valid until the piece is done: dropping the
         // unpacker waits for it.
@@ -82,7 +81,7 @@ impl Unpacker {
                 &context,
                 self.side.stream,
                 (&packed, &self.side.placed),
-                (self.position, length),
+                range,
                 self.side.engine(CopyEngine::Always),
                 &mut slot.completion,
             )?;
