@@ -71,20 +71,28 @@ class Figures:
         """Times slower than the best peer, and the name of that."""
         return ratio(key[1], self.row(phase, key))
 
-    def ratio_to_before(self, phase, key):
-        """Times slower than the earlier build; None where one of them was not measured."""
-        return ratio(key[1], self.row(phase, key), peers=(BEFORE,))[0]
-
-    def rounds_with_before(self, phase, key):
-        """How many rounds of a row have both builds."""
-        own, before = (self.row(phase, key).get(build, {}) for build in BUILDS)
-        return len(own.keys() & before.keys())
+    def ratios_to_before(self, phase, key, build=OWN, allowed=0.0):
+        """For each round in which both have a figure that is not zero, how many times slower a build is
+        than the earlier one, where each call may take `allowed` microseconds longer."""
+        _, name, size = key
+        of, before = (self.row(phase, key).get(which, {}) for which in (build, BEFORE))
+        both = [number for number, value in of.items() if value and before.get(number)]
+        return [slower(name, size, of[number], before[number], allowed) for number in both]
 
 
 def measure_of(name):
     """The measure of a row: what stands before the kind and the place of the buffers."""
     head = re.split("[-@]", name)[0]
     return head if head in UNITS or head == "latency" else name
+
+
+def slower(name, size, value, before, allowed):
+    """How many times slower a figure is than another of its row, if it may take `allowed` microseconds longer."""
+    if measure_of(name) in MORE_IS_BETTER:
+        # Microseconds of a message from its rate or its bandwidth; what is hidden has none.
+        of_one = {"rate": 1e6, "bandwidth": size}.get(measure_of(name))
+        return slower("", size, of_one / value, of_one / before, allowed) if of_one else before / value
+    return (value - (allowed if unit_of(name) == "us" else 0)) / before
 
 
 def unit_of(name):

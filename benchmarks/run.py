@@ -4,6 +4,8 @@
     run.py                             everything, nine rounds (two hours and a half at most on two cores)
     run.py --rounds 3 --only latency   some groups, quickly
     run.py --libraries towpath --before PREFIX     the rows that are slower than in an earlier build
+    run.py --libraries towpath --before PREFIX --driver build/tests/device/libcuda.so.1
+                                       and those that a GPU driver in the process makes slower
     run.py --append                    further rounds where rows lack some, first those with fewer than five in the slow phase
     run.py --table build/bench/results.csv        the tables again, from recorded figures
 
@@ -38,7 +40,8 @@ def measured(options):
     wanted = [group for group in groups(options.crowd) if re.search(options.only, group.name)]
     path = OUT / "results.csv"
     with environments.lock():
-        chosen = libraries.libraries(options.libraries.split(","), options.prefix, options.before)
+        chosen = libraries.libraries(options.libraries.split(","), options.prefix, options.before,
+                                     options.driver)
         libraries.build(chosen, wanted)
         measuring.measure_all(options, chosen, wanted, path)
     return path
@@ -55,6 +58,8 @@ def main():
     parser.add_argument("--prefix", type=Path, help="where Towpath is installed, if not in build/install")
     parser.add_argument("--before", type=Path,
                         help="where an earlier build of Towpath is installed, for the same rounds")
+    parser.add_argument("--driver", type=Path,
+                        help="the library of a GPU driver: with --before, also measure beside it")
     parser.add_argument("--table", type=Path, help="only print the tables of recorded figures")
     parser.add_argument("--plot", action="store_true", help="draw build/bench/plot.png too")
     parser.add_argument("--readme", action="store_true", help="write the table into README.md and docs/speed.md, with the picture")
