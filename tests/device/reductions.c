@@ -6,7 +6,7 @@
  */
 #include "memory.h"
 
-enum { SHORT = 300001, LONG = 2500003, MOST_RANKS = 8 };
+enum { SHORT = 300001, LONG = 2500003, MOST_RANKS = 64 };
 
 unsigned long towpath_stub_bytes(int direction);
 
