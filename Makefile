@@ -76,6 +76,8 @@ stress: build
 	$(if $(TEST),,TOWPATH_TEST_MESSAGES=1000000 $(CARGO) test --profile stress -p towpath-engine --test order -- --include-ignored)
 	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-clic --test clic -- --include-ignored)
 	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-schedule --lib -- --include-ignored)
+	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-actors -- --include-ignored)
+	$(if $(TEST),,$(PYTHON) tests/actors/run.py --programs 10000 --seed 2)
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library towpath)
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library mpich)
 	$(if $(TEST),,$(PYTHON) tests/device/library.py --stress)

@@ -38,6 +38,7 @@ Architecture | ARCHITECTURE.md
   Device memory | docs/design/device-memory.md
   CLIC | docs/clic.md
   Collectives | docs/design/collectives.md
+  Message-driven objects | docs/design/actors.md
   Topologies | docs/design/topologies.md
   The Single-Chip Cloud Computer | docs/single-chip-cloud-computer.md
 Glossary | docs/glossary.md

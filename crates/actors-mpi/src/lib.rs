@@ -1,0 +1,22 @@
+//! Carries the messages of chares over MPI: a [`MachineLayer`](towpath_actors::MachineLayer) on the
+//! public C functions of whichever MPI library the process has.
+//!
+//! ```text
+//!  library     finds the MPI library, and its functions
+//!    abi       handles and statuses of the standard ABI and of MPICH's
+//!  layer       sends and receives
+//!    slots     receives that wait for messages of any rank
+//! ```
+//!
+//! A rank has a ring of receives from any source, which match messages in the order in which they
+//! are posted, so the layer tests the oldest only. A message longer than a slot is announced by a
+//! short one, and travels on a communicator of its own into memory of its size. All functions are
+//! called by the thread that made the layer: `MPI_THREAD_FUNNELED` suffices.
+
+mod abi;
+mod layer;
+mod library;
+mod slots;
+
+pub use layer::open;
+pub use library::LibraryError;

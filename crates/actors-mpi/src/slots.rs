@@ -1,0 +1,136 @@
+//! The ring of receives from any rank. They match messages in the order in which they were posted,
+//! so only the oldest is tested.
+
+use std::ffi::c_int;
+
+use towpath_actors::ActorMessage;
+use towpath_actors::message::HEADER_BYTES;
+
+use crate::abi::BinaryInterface;
+use crate::library::{Functions, LibraryError};
+
+/// Bytes of the longest message that a slot takes.
+pub(crate) const SLOT_BYTES: usize = 16 << 10;
+/// Receives that are posted at any time: messages that come faster are unexpected in the MPI
+/// library, which copies them once more.
+const SLOTS: usize = 16;
+/// Tag of messages, and of what says that a longer one follows.
+pub(crate) const MESSAGE: c_int = 0;
+pub(crate) const ANNOUNCEMENT: c_int = 1;
+
+/// Something has arrived.
+pub(crate) enum Arrived {
+    Message(u32, ActorMessage),
+    /// A message of so many bytes follows on the communicator of long ones.
+    Announced(u32, usize),
+}
+
+/// The ring.
+pub(crate) struct Slots<A: BinaryInterface> {
+    memory: Vec<ActorMessage>,
+    requests: Vec<A::Handle>,
+    oldest: usize,
+}
+
+impl<A: BinaryInterface> Slots<A> {
+    /// Posts all receives on a communicator.
+    pub(crate) fn new(mpi: &Functions<A>, comm: A::Handle) -> Result<Slots<A>, LibraryError> {
+        let mut memory: Vec<ActorMessage> =
+            (0..SLOTS).map(|_| ActorMessage::zeroed(SLOT_BYTES)).collect();
+        let mut requests = Vec::new();
+        for slot in &mut memory {
+            let (to, mut request) = (slot.bytes_mut().as_mut_ptr().cast(), A::REQUEST_NULL);
+            // SAFETY: the memory of a slot is SLOT_BYTES long, and is not moved or freed before
+            // `close` has ended its request: a vector keeps its elements on the heap.
+            let code = unsafe {
+                (mpi.recv_init)(
+                    to,
+                    SLOT_BYTES as c_int,
+                    A::BYTE,
+                    A::ANY_SOURCE,
+                    A::ANY_TAG,
+                    comm,
+                    &mut request,
+                )
+            };
+            succeeded("MPI_Recv_init", code)?;
+            start(mpi, &mut request)?;
+            requests.push(request);
+        }
+        Ok(Slots { memory, requests, oldest: 0 })
+    }
+
+    /// The request that the next message completes.
+    pub(crate) fn next_request(&self) -> A::Handle {
+        self.requests[self.oldest]
+    }
+
+    /// What has arrived in the oldest slot.
+    #[inline]
+    pub(crate) fn poll(&mut self, mpi: &Functions<A>) -> Result<Option<Arrived>, LibraryError> {
+        let (mut flag, mut status) = (0, A::EMPTY);
+        // SAFETY: the request is active, and its status and flag are local.
+        let code = unsafe { (mpi.test)(&mut self.requests[self.oldest], &mut flag, &mut status) };
+        succeeded("MPI_Test", code)?;
+        if flag == 0 { Ok(None) } else { self.take(mpi, &status).map(Some) }
+    }
+
+    /// Takes what the oldest slot has received, and posts its receive again.
+    pub(crate) fn take(
+        &mut self,
+        mpi: &Functions<A>,
+        status: &A::Status,
+    ) -> Result<Arrived, LibraryError> {
+        let mut bytes = 0;
+        // SAFETY: the status is that of a completed receive of bytes.
+        let code = unsafe { (mpi.get_count)(status, A::BYTE, &mut bytes) };
+        succeeded("MPI_Get_count", code)?;
+        let from = A::source(status).cast_unsigned();
+        let received = &self.memory[self.oldest].bytes()[..bytes.cast_unsigned() as usize];
+        let arrived = if A::tag(status) == ANNOUNCEMENT {
+            let bytes = received.try_into().map(u64::from_ne_bytes).unwrap_or(0);
+            Arrived::Announced(from, bytes as usize)
+        } else {
+            let mut message = ActorMessage::zeroed(received.len().max(HEADER_BYTES));
+            message.bytes_mut()[..received.len()].copy_from_slice(received);
+            Arrived::Message(from, message)
+        };
+        start(mpi, &mut self.requests[self.oldest])?;
+        self.oldest = (self.oldest + 1) % SLOTS;
+        Ok(arrived)
+    }
+
+    /// Ends all receives.
+    pub(crate) fn close(&mut self, mpi: &Functions<A>) -> Result<(), LibraryError> {
+        for request in &mut self.requests {
+            let mut status = A::EMPTY;
+            // SAFETY: the request is active. A cancelled receive completes in `MPI_Wait`.
+            let codes = unsafe {
+                [
+                    ("MPI_Cancel", (mpi.cancel)(request)),
+                    ("MPI_Wait", (mpi.wait)(request, &mut status)),
+                    ("MPI_Request_free", (mpi.request_free)(request)),
+                ]
+            };
+            for (function, code) in codes {
+                succeeded(function, code)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn start<A: BinaryInterface>(
+    mpi: &Functions<A>,
+    request: &mut A::Handle,
+) -> Result<(), LibraryError> {
+    // SAFETY: a persistent receive that is not active; its memory is as `Slots::new` says.
+    let code = unsafe { (mpi.start)(request) };
+    succeeded("MPI_Start", code)
+}
+
+/// An error unless a function has succeeded.
+#[inline]
+pub(crate) fn succeeded(function: &'static str, code: c_int) -> Result<(), LibraryError> {
+    if code == 0 { Ok(()) } else { Err(LibraryError::Failed { function, code }) }
+}

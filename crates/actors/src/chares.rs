@@ -1,0 +1,77 @@
+//! What the runtime asks of the program: to make its objects, invoke them, and pack them. Each
+//! language implements this once.
+
+use crate::collection::{CollectionId, ObjectId};
+use crate::index::Index;
+use crate::message::ActorMessage;
+use crate::runtime::Runtime;
+
+/// Names a chare in the whole job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChareId {
+    /// Its collection.
+    pub collection: CollectionId,
+    /// Its index there.
+    pub index: Index,
+}
+
+/// The chares of a program. Types, entry methods and reducers have numbers that the program gives
+/// them, the same on all ranks. All of these may call the runtime; an error is a sentence that ends
+/// the job.
+pub trait Chares {
+    /// Constructs a chare; the message's header says by which constructor.
+    ///
+    /// # Errors
+    /// The constructor has failed.
+    fn construct(
+        &self,
+        runtime: &Runtime,
+        id: ChareId,
+        message: &ActorMessage,
+    ) -> Result<ObjectId, String>;
+
+    /// Invokes an entry method of an object.
+    ///
+    /// # Errors
+    /// The method has failed.
+    fn invoke(
+        &self,
+        runtime: &Runtime,
+        id: ChareId,
+        object: ObjectId,
+        message: &ActorMessage,
+    ) -> Result<(), String>;
+
+    /// Packs an object that leaves this rank, and destroys it.
+    fn pack(&self, runtime: &Runtime, object: ObjectId) -> Vec<u8>;
+
+    /// Makes an object of this type again out of what `pack` has packed.
+    ///
+    /// # Errors
+    /// These are not the bytes of such an object.
+    fn unpack(
+        &self,
+        runtime: &Runtime,
+        chare: u32,
+        id: ChareId,
+        packed: &[u8],
+    ) -> Result<ObjectId, String>;
+
+    /// Destroys an object.
+    fn destroy(&self, runtime: &Runtime, object: ObjectId);
+
+    /// Combines two values that chares contribute to a reduction: the second into the first.
+    ///
+    /// # Errors
+    /// The values do not fit together.
+    fn combine(&self, reducer: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String>;
+
+    /// Calls a function of the program with the result of a reduction, or on quiescence.
+    fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]);
+
+    /// The name of a type, for messages to the user.
+    fn chare_name(&self, chare: u32) -> String;
+
+    /// The name of an entry method, for messages to the user.
+    fn entry_name(&self, entry: u32) -> String;
+}

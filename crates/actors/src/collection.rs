@@ -1,0 +1,168 @@
+//! Collections of chares: arrays, groups, and the single chares of all ranks.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use slab::Slab;
+
+use crate::broadcast::Broadcasts;
+use crate::index::Index;
+use crate::location::{HomeMap, Location};
+use crate::message::MessageHandle;
+use crate::reduction::Reductions;
+use crate::tree::SpanningTree;
+
+/// Names a collection in the whole job: who made it, and which one of that rank it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CollectionId(pub u64);
+
+impl CollectionId {
+    /// The single chares of all ranks. Their indexes are the rank, and which one of it.
+    pub const SINGLE_CHARES: CollectionId = CollectionId(u64::MAX);
+
+    /// The collection of this number that a rank has made.
+    #[must_use]
+    pub fn new(root: u32, number: u32) -> CollectionId {
+        CollectionId(u64::from(root) << 32 | u64::from(number))
+    }
+
+    /// The rank that has made it, which is the root of its tree.
+    #[must_use]
+    pub fn root(self) -> u32 {
+        if self == CollectionId::SINGLE_CHARES { 0 } else { (self.0 >> 32) as u32 }
+    }
+}
+
+/// What a collection is, as all ranks are told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollectionOptions {
+    /// The type of its chares, as the program numbers types.
+    pub chare: u32,
+    /// The constructor of the elements that it begins with.
+    pub constructor: u32,
+    /// Where elements begin.
+    pub map: HomeMap,
+    /// Whether it begins with an element for every index of the map, and reductions may begin.
+    pub filled: bool,
+    /// What the constructor gets.
+    pub parameters: Vec<u8>,
+}
+
+/// What the program calls an object of its own.
+pub type ObjectId = u64;
+
+/// A chare on this rank.
+#[derive(Debug)]
+pub(crate) struct ArrayElement {
+    pub(crate) index: Index,
+    pub(crate) object: ObjectId,
+    /// Number of its next reduction.
+    pub(crate) reduction: u32,
+    /// It gets broadcasts with greater numbers from this rank.
+    pub(crate) since: u32,
+    /// How often elements of this index have migrated.
+    pub(crate) migrations: u32,
+    /// How often they had when this one was constructed.
+    pub(crate) created: u32,
+    /// Entry methods of it that are running: more than one if it invokes itself.
+    pub(crate) running: u32,
+    /// What happens once none is.
+    pub(crate) deferred: Deferred,
+}
+
+impl ArrayElement {
+    /// An element whose constructor is about to run.
+    pub(crate) fn new(index: Index, reduction: u32, since: u32, migrations: u32) -> ArrayElement {
+        let created = migrations;
+        let (object, running, deferred) = (0, 1, Deferred::Nothing);
+        ArrayElement { index, object, reduction, since, migrations, created, running, deferred }
+    }
+}
+
+/// What happens to an element when its entry method has returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Deferred {
+    #[default]
+    Nothing,
+    Migrate(u32),
+    Delete,
+}
+
+/// One rank's part of a collection.
+#[derive(Debug)]
+pub(crate) struct Collection {
+    pub(crate) chare: u32,
+    pub(crate) tree: SpanningTree,
+    pub(crate) location: Location,
+    pub(crate) elements: Slab<ArrayElement>,
+    pub(crate) places: FxHashMap<Index, usize>,
+    pub(crate) broadcasts: Broadcasts,
+    pub(crate) reductions: Reductions,
+    /// Messages for elements that do not exist yet.
+    pub(crate) waiting: FxHashMap<Index, Vec<MessageHandle>>,
+    /// At the home: requests to make an element while there is still one of its index.
+    pub(crate) inserting: FxHashMap<Index, Vec<MessageHandle>>,
+    /// Elements that are about to arrive here, or to be asked for. Messages for them wait.
+    pub(crate) expected: FxHashMap<Index, u32>,
+    /// Elements that this rank has asked others to construct, and how many of those it has said.
+    pub(crate) asked: FxHashMap<u32, u64>,
+    pub(crate) asked_since_barrier: bool,
+}
+
+impl Collection {
+    pub(crate) fn new(
+        id: CollectionId,
+        options: &CollectionOptions,
+        rank: u32,
+        ranks: u32,
+    ) -> Collection {
+        let tree = SpanningTree::new(id.root(), rank, ranks);
+        Collection {
+            chare: options.chare,
+            tree,
+            location: Location::new(options.map.clone(), rank, ranks),
+            elements: Slab::new(),
+            places: FxHashMap::default(),
+            broadcasts: Broadcasts::default(),
+            reductions: Reductions::new(tree),
+            waiting: FxHashMap::default(),
+            inserting: FxHashMap::default(),
+            expected: FxHashMap::default(),
+            asked: FxHashMap::default(),
+            asked_since_barrier: false,
+        }
+    }
+
+    /// The element with this index, if it is here.
+    pub(crate) fn element(&self, index: &Index) -> Option<&ArrayElement> {
+        self.places.get(index).map(|place| &self.elements[*place])
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn element_mut(&mut self, index: &Index) -> Option<&mut ArrayElement> {
+        let place = self.places.get(index)?;
+        self.elements.get_mut(*place)
+    }
+
+    /// Takes an element in.
+    pub(crate) fn add(&mut self, element: ArrayElement) {
+        let index = element.index;
+        let place = self.elements.insert(element);
+        self.places.insert(index, place);
+    }
+
+    /// An element that was about to be here is.
+    pub(crate) fn no_longer_expected(&mut self, index: &Index) {
+        if let Some(expected) = self.expected.get_mut(index) {
+            *expected -= 1;
+            if *expected == 0 {
+                self.expected.remove(index);
+            }
+        }
+    }
+
+    /// Takes an element out of its place.
+    pub(crate) fn remove(&mut self, index: &Index) -> Option<(usize, ArrayElement)> {
+        let place = self.places.remove(index)?;
+        Some((place, self.elements.try_remove(place)?))
+    }
+}

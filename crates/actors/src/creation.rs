@@ -1,0 +1,167 @@
+//! Makes collections and their chares.
+
+use crate::chares::ChareId;
+use crate::collection::{ArrayElement, Collection, CollectionId, CollectionOptions};
+use crate::control::{CollectionMessage, ControlMessage};
+use crate::message::{ActorHeader, ActorMessage, MessageHandle, MessageKind};
+use crate::runtime::{Processed, Runtime};
+use crate::state::AheadOfCollection;
+use crate::tree::SpanningTree;
+
+/// How an element begins on a rank.
+struct Beginning {
+    migrations: u32,
+    /// It gets broadcasts with greater numbers.
+    since: u32,
+}
+
+impl Runtime {
+    /// Makes a collection on this rank and lets the ranks below do the same.
+    pub(crate) fn create(&self, id: CollectionId, options: &CollectionOptions) {
+        self.create_here(id, options);
+        let mut state = self.state.borrow_mut();
+        let tree = SpanningTree::new(id.root(), state.rank, state.ranks);
+        for child in tree.children() {
+            state.tell(child, id, ControlMessage::Create(options.clone()));
+        }
+    }
+
+    pub(crate) fn create_here(&self, id: CollectionId, options: &CollectionOptions) {
+        let mut state = self.state.borrow_mut();
+        let collection = Collection::new(id, options, state.rank, state.ranks);
+        state.collections.insert(id, collection);
+    }
+
+    /// Constructs the elements with which a collection begins, and takes up what came too early.
+    pub(crate) fn fill(&self, id: CollectionId, options: &CollectionOptions) {
+        self.noticed(self.construct_first(id, options));
+        let early = self.state.borrow_mut().early.remove(&id).unwrap_or_default();
+        for AheadOfCollection { message, from } in early {
+            self.state.borrow_mut().counts.waiting -= 1;
+            self.noticed(self.handle(message, from));
+        }
+    }
+
+    pub(crate) fn construct_first(
+        &self,
+        collection: CollectionId,
+        options: &CollectionOptions,
+    ) -> Processed {
+        if !options.filled {
+            return Ok(());
+        }
+        let kind = MessageKind::Insert;
+        let header = ActorHeader::new(kind, collection.0, None, options.constructor);
+        let message = ActorMessage::of(header, &options.parameters);
+        let (rank, ranks) = (self.rank(), self.ranks());
+        for index in options.map.homed(rank, ranks) {
+            // Broadcasts that this rank has accepted meanwhile are for them too.
+            let first = Beginning { migrations: 0, since: 0 };
+            self.construct(ChareId { collection, index }, first, &message)?;
+        }
+        self.open_reductions(collection)
+    }
+
+    /// The first elements of a collection are all on this rank.
+    pub(crate) fn open_reductions(&self, id: CollectionId) -> Processed {
+        let mut state = self.state.borrow_mut();
+        let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
+        let chare = collection.chare;
+        let steps = collection
+            .reductions
+            .open(&|reducer, into, value| self.chares.combine(reducer, into, value));
+        drop(state);
+        self.follow(id, chare, steps)
+    }
+
+    /// Constructs an element on this rank.
+    fn construct(
+        &self,
+        id: ChareId,
+        Beginning { migrations, since }: Beginning,
+        message: &ActorMessage,
+    ) -> Processed {
+        {
+            let mut guard = self.state.borrow_mut();
+            let state = &mut *guard;
+            let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
+            if collection.location.home(&id.index) == state.rank {
+                collection.location.located(id.index, state.rank, migrations);
+            }
+            let reduction = collection.reductions.created();
+            collection.add(ArrayElement::new(id.index, reduction, since, migrations));
+        }
+        let object = self.chares.construct(self, id, message);
+        let object =
+            object.map_err(|reason| self.method_failed(id, message.header().entry, reason))?;
+        let mut state = self.state.borrow_mut();
+        let collection = state.collections.get_mut(&id.collection);
+        if let Some(element) = collection.and_then(|known| known.element_mut(&id.index)) {
+            element.object = object;
+        }
+        state.release(id.collection, &id.index);
+        drop(state);
+        self.returned(id)
+    }
+
+    /// Constructs an element that some rank has asked for.
+    pub(crate) fn construct_inserted(&self, message: &ActorMessage) -> Processed {
+        let header = *message.header();
+        let id = ChareId { collection: CollectionId(header.collection), index: header.index() };
+        let since = {
+            let mut state = self.state.borrow_mut();
+            state.counts.processed += 1;
+            let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
+            collection.no_longer_expected(&id.index);
+            collection.broadcasts.accepted()
+        };
+        let beginning = Beginning { migrations: header.migrations, since };
+        self.construct(id, beginning, message)?;
+        {
+            let mut state = self.state.borrow_mut();
+            let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
+            collection.broadcasts.constructed(header.asker);
+        }
+        self.accept_broadcasts(id.collection)
+    }
+
+    /// At the home of an index: says where its element is constructed. It may have been announced
+    /// that this would be asked.
+    pub(crate) fn place_element(&self, message: MessageHandle, was_announced: bool) -> Processed {
+        let mut header = *message.header();
+        let index = header.index();
+        let mut guard = self.state.borrow_mut();
+        let state = &mut *guard;
+        let id = CollectionId(header.collection);
+        let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
+        if was_announced {
+            collection.no_longer_expected(&index);
+        }
+        let on = header.place;
+        let insert = collection.location.created(index, on).map(|migrations| {
+            header.set_kind(MessageKind::Insert);
+            header.migrations = migrations;
+            ActorMessage::of(header, message.payload())
+        });
+        let Some(insert) = insert else {
+            // There is one, which may be about to be deleted.
+            collection.inserting.entry(index).or_default().push(message);
+            state.counts.processed -= 1;
+            state.counts.waiting += 1;
+            state.release(id, &index);
+            return Ok(());
+        };
+        state.counts.sent += 1;
+        if on == state.rank {
+            drop(guard);
+            return self.handle(insert.into(), None);
+        }
+        if insert.bytes().len() > state.layer.ordered_bytes() {
+            state.tell(on, id, CollectionMessage::Expect { index });
+        }
+        state.layer.send(on, insert.into());
+        // What has waited for the element goes after it.
+        state.release(id, &index);
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! Broadcasts from their request to the methods that they invoke: see [`crate::broadcast`].
+
+use crate::broadcast::Numbered;
+use crate::chares::ChareId;
+use crate::collection::CollectionId;
+use crate::message::{ActorMessage, BARRIER, MessageHandle, MessageKind};
+use crate::runtime::{Processed, Runtime};
+use crate::state::NoSuchIndex;
+
+impl Runtime {
+    /// At the root of a collection: numbers a broadcast.
+    pub(crate) fn number_broadcast(&self, message: MessageHandle) -> Processed {
+        let mut header = *message.header();
+        let id = CollectionId(header.collection);
+        header.set_kind(MessageKind::Broadcast);
+        {
+            let mut state = self.state.borrow_mut();
+            let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
+            header.number = collection.broadcasts.number();
+        }
+        let numbered = match message {
+            MessageHandle::Owned(mut message) => {
+                *message.header_mut() = header;
+                message
+            }
+            MessageHandle::Shared(message) => ActorMessage::of(header, message.payload()),
+        };
+        self.pass_broadcast(numbered.into())
+    }
+
+    /// A numbered broadcast has come: passes it on, and accepts what can be accepted.
+    pub(crate) fn pass_broadcast(&self, message: MessageHandle) -> Processed {
+        let header = *message.header();
+        let id = CollectionId(header.collection);
+        let item = if header.flags & BARRIER == 0 {
+            None
+        } else {
+            let barrier = postcard::from_bytes(message.payload()).map_err(|_| self.unknown())?;
+            Some(Numbered::Barrier(barrier))
+        };
+        let message = message.shared();
+        {
+            let mut guard = self.state.borrow_mut();
+            let state = &mut *guard;
+            let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
+            for child in collection.tree.children() {
+                state.counts.sent += 1;
+                state.layer.send(child, MessageHandle::Shared(message.clone()));
+            }
+            let item = item.unwrap_or(Numbered::Message(message));
+            collection.broadcasts.arrived(header.number, item);
+        }
+        self.accept_broadcasts(id)
+    }
+
+    /// Accepts all broadcasts whose turn it is.
+    pub(crate) fn accept_broadcasts(&self, id: CollectionId) -> Processed {
+        loop {
+            let mut guard = self.state.borrow_mut();
+            let state = &mut *guard;
+            let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
+            let Some((_, item)) = collection.broadcasts.accept(state.rank) else { return Ok(()) };
+            match item {
+                Numbered::Message(message) => {
+                    let owed = collection.broadcasts.owed();
+                    state.counts.sent += 1;
+                    state.queue.push(MessageHandle::Shared(message.clone()));
+                    for (index, migrations) in owed {
+                        let copied = state.copy(&message, &index, migrations);
+                        copied.map_err(|NoSuchIndex| self.misdirected(message.header()))?;
+                    }
+                }
+                Numbered::Barrier(barrier) if barrier.opens => {
+                    drop(guard);
+                    self.open_reductions(id)?;
+                }
+                Numbered::Barrier(_) => {}
+            }
+        }
+    }
+
+    /// Invokes the method of a broadcast on all elements that were here when it was accepted.
+    pub(crate) fn deliver_broadcast(&self, message: &ActorMessage) -> Processed {
+        let header = *message.header();
+        let collection = CollectionId(header.collection);
+        let mut place = 0;
+        loop {
+            let mut state = self.state.borrow_mut();
+            let Some(known) = state.collections.get_mut(&collection) else { return Ok(()) };
+            if place == known.elements.capacity() {
+                known.broadcasts.delivered(header.number);
+                state.counts.processed += 1;
+                return Ok(());
+            }
+            let element = known.elements.get_mut(place);
+            place += 1;
+            known.broadcasts.delivering(header.number, place);
+            let Some(element) = element.filter(|element| element.since < header.number) else {
+                continue;
+            };
+            element.running += 1;
+            let (index, object) = (element.index, element.object);
+            drop(state);
+            let id = ChareId { collection, index };
+            let result = self.chares.invoke(self, id, object, message);
+            self.returned(id)?;
+            result.map_err(|reason| self.method_failed(id, header.entry, reason))?;
+        }
+    }
+}

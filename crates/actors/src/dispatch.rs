@@ -1,0 +1,183 @@
+//! What the runtime does with each message that has arrived or leaves the queue.
+
+use crate::chares::ChareId;
+use crate::collection::{CollectionId, Deferred};
+use crate::control::{CollectionMessage, ControlMessage};
+use crate::location::Lookup;
+use crate::message::{ActorMessage, COPY, MessageHandle, MessageKind};
+use crate::runtime::{Processed, Runtime};
+use crate::state::{AheadOfCollection, NoSuchIndex};
+
+impl Runtime {
+    /// A message has arrived, from another rank if `from` says which one.
+    pub(crate) fn handle(&self, message: MessageHandle, from: Option<u32>) -> Processed {
+        let header = *message.header();
+        let kind = header.kind().ok_or_else(|| self.unknown())?;
+        if kind == MessageKind::Control {
+            return self.control(&message, from);
+        }
+        let id = CollectionId(header.collection);
+        let mut guard = self.state.borrow_mut();
+        let state = &mut *guard;
+        // Something short has announced it, if it has been overtaken.
+        let is_long = message.bytes().len() > state.layer.ordered_bytes();
+        let Some(collection) = state.collections.get_mut(&id) else {
+            state.counts.waiting += 1;
+            state.early.entry(id).or_default().push(AheadOfCollection { message, from });
+            return Ok(());
+        };
+        match kind {
+            MessageKind::Invoke => {
+                let news = collection.location.told(&header.index());
+                let here = collection.places.contains_key(&header.index());
+                let routed = state.route(message);
+                if let (Some(from), Some((rank, migrations)), false) = (from, news, here) {
+                    let located =
+                        CollectionMessage::Located { index: header.index(), rank, migrations };
+                    state.tell(from, id, located);
+                }
+                drop(guard);
+                return routed.map_err(|NoSuchIndex| self.misdirected(&header));
+            }
+            MessageKind::Insert => {
+                if !(is_long && from.is_some()) {
+                    *collection.expected.entry(header.index()).or_default() += 1;
+                }
+                state.queue.push(message);
+                return Ok(());
+            }
+            _ => state.counts.processed += 1,
+        }
+        drop(guard);
+        match kind {
+            MessageKind::BroadcastRequest => self.number_broadcast(message),
+            MessageKind::Broadcast => self.pass_broadcast(message),
+            MessageKind::InsertRequest => self.place_element(message, from.is_some() && is_long),
+            MessageKind::Arrival => self.element_arrives(&message, from),
+            MessageKind::Invoke | MessageKind::Insert | MessageKind::Control => Ok(()),
+        }
+    }
+
+    /// A message has left the queue.
+    pub(crate) fn execute(&self, message: MessageHandle) -> Processed {
+        match message.header().kind() {
+            Some(MessageKind::Invoke) => self.invoke_now(message),
+            Some(MessageKind::Insert) => self.construct_inserted(&message),
+            Some(MessageKind::Broadcast) => self.deliver_broadcast(&message),
+            _ => self.handle(message, None),
+        }
+    }
+
+    pub(crate) fn invoke_now(&self, message: MessageHandle) -> Processed {
+        let header = *message.header();
+        let id = ChareId { collection: CollectionId(header.collection), index: header.index() };
+        let mut state = self.state.borrow_mut();
+        let collection = state.collections.get_mut(&id.collection);
+        let Some(element) = collection.and_then(|known| known.element_mut(&id.index)) else {
+            // It has left since.
+            let routed = state.route(message);
+            drop(state);
+            return routed.map_err(|NoSuchIndex| self.misdirected(&header));
+        };
+        let (object, created) = (element.object, element.created);
+        if header.flags & COPY != 0 && header.migrations < created {
+            // The element for which this copy is exists no more.
+            state.counts.processed += 1;
+            return Ok(());
+        }
+        element.running += 1;
+        state.counts.processed += 1;
+        drop(state);
+        let result = self.chares.invoke(self, id, object, &message);
+        self.returned(id)?;
+        result.map_err(|reason| self.method_failed(id, header.entry, reason))
+    }
+
+    /// A method of a chare has returned.
+    pub(crate) fn returned(&self, id: ChareId) -> Processed {
+        let mut state = self.state.borrow_mut();
+        let collection = state.collections.get_mut(&id.collection);
+        let Some(element) = collection.and_then(|known| known.element_mut(&id.index)) else {
+            return Ok(());
+        };
+        element.running -= 1;
+        let decided = element.running == 0 && element.deferred != Deferred::Nothing;
+        drop(state);
+        if decided { self.do_deferred(id) } else { Ok(()) }
+    }
+
+    fn control(&self, message: &ActorMessage, from: Option<u32>) -> Processed {
+        let id = CollectionId(message.header().collection);
+        let control = ControlMessage::decoded(message).ok_or_else(|| self.unknown())?;
+        self.state.borrow_mut().counts.processed += u64::from(control.counts());
+        match control {
+            ControlMessage::Create(options) => {
+                self.create(id, &options);
+                self.fill(id, &options);
+            }
+            ControlMessage::Fill(options) => self.fill(id, &options),
+            ControlMessage::StartQuiescence(callback) => self.await_quiescence(callback),
+            ControlMessage::CountMessages => self.count_messages(),
+            ControlMessage::Counted(counts) => self.state.borrow_mut().quiescence.child(counts),
+            ControlMessage::CallBack { function, value } => {
+                self.chares.call_back(self, function, &value);
+            }
+            ControlMessage::Exit { code, scope } => self.exit_here(code, scope),
+            ControlMessage::OfCollection(what) => return self.about(id, what, message, from),
+        }
+        Ok(())
+    }
+
+    /// Another runtime says something about a collection.
+    fn about(
+        &self,
+        id: CollectionId,
+        what: CollectionMessage,
+        message: &ActorMessage,
+        from: Option<u32>,
+    ) -> Processed {
+        let mut guard = self.state.borrow_mut();
+        let state = &mut *guard;
+        let Some(collection) = state.collections.get_mut(&id) else {
+            state.counts.processed -= 1;
+            state.counts.waiting += 1;
+            let message = ActorMessage::of(*message.header(), message.payload()).into();
+            state.early.entry(id).or_default().push(AheadOfCollection { message, from });
+            return Ok(());
+        };
+        match what {
+            CollectionMessage::Located { index, rank, migrations } => {
+                collection.location.located(index, rank, migrations);
+            }
+            CollectionMessage::Inserting { index } | CollectionMessage::Expect { index } => {
+                *collection.expected.entry(index).or_default() += 1;
+            }
+            CollectionMessage::Deleted { index, migrations } => {
+                collection.location.deleted(index, migrations);
+                let is_free = collection.location.find(&index) == Lookup::Deleted;
+                let requests = collection.inserting.get_mut(&index).filter(|_| is_free);
+                if let Some(request) = requests.and_then(Vec::pop) {
+                    state.counts.waiting -= 1;
+                    state.counts.processed += 1;
+                    drop(guard);
+                    return self.place_element(request, false);
+                }
+            }
+            CollectionMessage::Settled { index, migrations, broadcasts } => {
+                for message in collection.broadcasts.settled(index, migrations, broadcasts) {
+                    let copied = state.copy(&message, &index, migrations);
+                    copied.map_err(|NoSuchIndex| self.misdirected(message.header()))?;
+                }
+            }
+            CollectionMessage::Reduction(message) => {
+                let chare = collection.chare;
+                let steps = collection.reductions.message(message, &|reducer, into, value| {
+                    self.chares.combine(reducer, into, value)
+                });
+                drop(guard);
+                return self.follow(id, chare, steps);
+            }
+        }
+        Ok(())
+    }
+}

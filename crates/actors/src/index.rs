@@ -1,0 +1,63 @@
+//! The index of a chare in its collection.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use serde::{Deserialize, Serialize};
+
+/// Words of the longest index: arrays have up to six dimensions.
+pub const LONGEST: usize = 6;
+
+/// Up to six words of 32 bits: the coordinates of an array element, the rank of a branch of a
+/// group, or the words of an index type of the program. Words that are not used are zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Index {
+    words: [i32; LONGEST],
+    length: u8,
+}
+
+impl Index {
+    /// An index of these words; `None` if there are more than [`LONGEST`].
+    #[must_use]
+    pub fn new(words: &[i32]) -> Option<Index> {
+        let mut all = [0; LONGEST];
+        all.get_mut(..words.len())?.copy_from_slice(words);
+        Some(Index { words: all, length: u8::try_from(words.len()).ok()? })
+    }
+
+    /// The index of one word.
+    #[must_use]
+    pub fn one(word: i32) -> Index {
+        Index { words: [word, 0, 0, 0, 0, 0], length: 1 }
+    }
+
+    /// Its words.
+    #[must_use]
+    pub fn words(&self) -> &[i32] {
+        &self.words[..self.length as usize]
+    }
+}
+
+impl Hash for Index {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for pair in self.words().chunks(2) {
+            let high = pair.get(1).copied().unwrap_or(0);
+            state.write_u64(
+                u64::from(high.cast_unsigned()) << 32 | u64::from(pair[0].cast_unsigned()),
+            );
+        }
+    }
+}
+
+impl fmt::Display for Index {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.words().iter().map(i32::to_string).collect();
+        write!(out, "[{}]", words.join(", "))
+    }
+}
+
+impl fmt::Debug for Index {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}

@@ -1,0 +1,30 @@
+//! What the runtime asks of the layer below: messages between ranks.
+
+use crate::message::{ActorMessage, MessageHandle};
+
+/// Carries messages between the ranks of a job. Charm++ calls this its machine layer.
+///
+/// Messages from one rank to another arrive in the order in which they were sent, except that a
+/// long one may arrive after shorter ones that were sent later.
+pub trait MachineLayer {
+    /// This rank.
+    fn rank(&self) -> u32;
+
+    /// How many ranks the job has.
+    fn ranks(&self) -> u32;
+
+    /// Messages of up to so many bytes, with their headers, are not overtaken.
+    fn ordered_bytes(&self) -> usize;
+
+    /// Sends a message to another rank, and keeps it as long as that takes.
+    fn send(&mut self, to: u32, message: MessageHandle);
+
+    /// The next message that has arrived, and who sent it.
+    fn receive(&mut self) -> Option<(u32, ActorMessage)>;
+
+    /// Waits until a message may have arrived. The rank has nothing else to do.
+    fn wait(&mut self);
+
+    /// Ends all communication, once all ranks call this. What nobody has received is dropped.
+    fn close(&mut self);
+}

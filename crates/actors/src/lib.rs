@@ -1,0 +1,65 @@
+//! Message-driven objects (chares), as in Charm++: the runtime of one rank.
+//!
+//! A chare is an object that belongs to a collection and is named by its index there. Invoking one
+//! of its entry methods sends a message; the scheduler of the rank where the chare is invokes the
+//! method. Methods of a chare run one at a time, and messages have no order.
+//!
+//! ```text
+//!  runtime         what programs call, and the scheduler's loop
+//!    dispatch      what is done with each message
+//!    creation      collections and chares that are made
+//!    migration     elements that come, go and end
+//!    delivery      broadcasts, from the request to the methods
+//!    results       what reductions give, and who is told
+//!    ending        quiescence, the end of the job, errors
+//!    queue         messages that wait, by priority
+//!  collection      one rank's part of an array or group
+//!    location      where elements are: homes, and what ranks have heard
+//!    broadcast     every broadcast reaches every element once
+//!    reduction     contributions of elements that migrate, begin and end meanwhile
+//!  quiescence      when nothing is left to do
+//!  message         header and payload as they are sent
+//!  control         what runtimes tell each other
+//! ```
+//!
+//! The runtime knows no MPI and no language: a [`MachineLayer`] carries its messages, and
+//! [`Chares`] makes and invokes the objects of a program. It has no unsafe code, and several can
+//! exist in one process. The semantics are those of the Charm++ manual; location management follows
+//! O. Lawlor and L. Kale, "Supporting dynamic parallel object arrays" (2003).
+
+#![forbid(unsafe_code)]
+
+pub mod broadcast;
+pub mod callback;
+pub mod chares;
+pub mod collection;
+pub mod control;
+mod creation;
+mod delivery;
+mod dispatch;
+mod ending;
+pub mod error;
+pub mod index;
+pub mod layer;
+pub mod location;
+pub mod message;
+mod migration;
+pub mod queue;
+pub mod quiescence;
+pub mod reduction;
+mod results;
+pub mod runtime;
+mod state;
+pub mod tree;
+
+pub use callback::ChareCallback;
+pub use chares::{ChareId, Chares};
+pub use collection::{CollectionId, CollectionOptions, ObjectId};
+pub use error::ActorError;
+pub use index::Index;
+pub use layer::MachineLayer;
+pub use location::HomeMap;
+pub use message::ActorMessage;
+pub use queue::QueueOrder;
+pub use reduction::Contribution;
+pub use runtime::Runtime;

@@ -1,0 +1,285 @@
+//! Where the elements of a collection are. Every index has a home, a rank that all can compute,
+//! which knows where its element is; other ranks remember what they were told. No rank has a table
+//! of all elements.
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use serde::{Deserialize, Serialize};
+use std::hash::BuildHasher;
+
+use crate::index::Index;
+
+/// Places of elements whose home is elsewhere that a rank remembers, at most. It forgets all when
+/// there are more.
+const REMEMBERED: usize = 1 << 16;
+
+/// Which rank is the home of an index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HomeMap {
+    /// Blocks of equal size, in row-major order, of an array with these extents.
+    Block(Vec<u32>),
+    /// Round robin, in row-major order, of an array with these extents.
+    RoundRobin(Vec<u32>),
+    /// By a hash of the index.
+    Hash,
+    /// The first word of the index: branches of groups, and single chares.
+    FirstWord,
+}
+
+impl HomeMap {
+    /// The home of an index among so many ranks.
+    #[must_use]
+    pub fn home(&self, index: &Index, ranks: u32) -> u32 {
+        let first = index.words().first().map_or(0, |word| word.cast_unsigned());
+        match self {
+            HomeMap::FirstWord => first.min(ranks - 1),
+            HomeMap::Hash => (FxBuildHasher.hash_one(index) >> 32) as u32 % ranks,
+            HomeMap::Block(extents) => {
+                let all = product(extents).max(1);
+                let place = place(index, extents).min(all - 1);
+                (u128::from(place) * u128::from(ranks) / u128::from(all)) as u32
+            }
+            HomeMap::RoundRobin(extents) => (place(index, extents) % u64::from(ranks)) as u32,
+        }
+    }
+
+    /// The indexes within the extents whose home is this rank, in row-major order.
+    pub fn homed(&self, rank: u32, ranks: u32) -> Box<dyn Iterator<Item = Index> + '_> {
+        let wide = |number: u32| u64::from(number);
+        match self {
+            HomeMap::Block(extents) => {
+                let all = u128::from(product(extents));
+                let (rank, ranks) = (u128::from(rank), u128::from(ranks));
+                let begin = |rank: u128| (rank * all).div_ceil(ranks) as u64;
+                Box::new((begin(rank)..begin(rank + 1)).map(|place| at(place, extents)))
+            }
+            HomeMap::RoundRobin(extents) => {
+                let places = (wide(rank)..product(extents)).step_by(ranks as usize);
+                Box::new(places.map(|place| at(place, extents)))
+            }
+            HomeMap::FirstWord => Box::new(std::iter::once(Index::one(rank.cast_signed()))),
+            HomeMap::Hash => Box::new(std::iter::empty()),
+        }
+    }
+
+    /// Whether an element can have this index at all.
+    #[must_use]
+    pub fn contains(&self, index: &Index, ranks: u32) -> bool {
+        match self {
+            HomeMap::Block(extents) | HomeMap::RoundRobin(extents) => {
+                let words = index.words();
+                words.len() == extents.len()
+                    && words
+                        .iter()
+                        .zip(extents)
+                        .all(|(word, extent)| u32::try_from(*word).is_ok_and(|word| word < *extent))
+            }
+            HomeMap::Hash => true,
+            HomeMap::FirstWord => index
+                .words()
+                .first()
+                .is_some_and(|word| u32::try_from(*word).is_ok_and(|word| word < ranks)),
+        }
+    }
+}
+
+fn product(extents: &[u32]) -> u64 {
+    extents.iter().fold(1, |all, extent| all.saturating_mul(u64::from(*extent)))
+}
+
+/// The place of an index in row-major order.
+fn place(index: &Index, extents: &[u32]) -> u64 {
+    let words = index.words().iter().zip(extents);
+    words.fold(0, |place, (word, extent)| {
+        place * u64::from(*extent) + u64::from(word.cast_unsigned())
+    })
+}
+
+/// The index at a place in row-major order.
+fn at(mut place: u64, extents: &[u32]) -> Index {
+    let mut words = vec![0; extents.len()];
+    for (word, extent) in words.iter_mut().zip(extents).rev() {
+        *word = (place % u64::from(*extent)) as i32;
+        place /= u64::from(*extent);
+    }
+    Index::new(&words).expect("arrays have as many dimensions as an index has words")
+}
+
+/// What a rank knows of an element that it does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// It is at this rank, or was.
+    At(u32),
+    /// This rank is its home, and it does not exist yet.
+    NotCreated,
+    /// This rank is its home, and it exists no more.
+    Deleted,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct KnownPlace {
+    rank: u32,
+    migrations: u32,
+    deleted: bool,
+}
+
+/// What one rank knows about the elements of a collection that are elsewhere.
+#[derive(Debug)]
+pub struct Location {
+    map: HomeMap,
+    rank: u32,
+    ranks: u32,
+    /// Elements whose home this rank is.
+    homed: FxHashMap<Index, KnownPlace>,
+    /// Others.
+    remembered: FxHashMap<Index, KnownPlace>,
+}
+
+impl Location {
+    /// The knowledge of a rank before there are elements.
+    #[must_use]
+    pub fn new(map: HomeMap, rank: u32, ranks: u32) -> Location {
+        let (homed, remembered) = (FxHashMap::default(), FxHashMap::default());
+        Location { map, rank, ranks, homed, remembered }
+    }
+
+    /// Where elements begin.
+    #[must_use]
+    pub fn map(&self) -> &HomeMap {
+        &self.map
+    }
+
+    /// The home of an index.
+    #[must_use]
+    pub fn home(&self, index: &Index) -> u32 {
+        self.map.home(index, self.ranks)
+    }
+
+    /// Whether an element can have this index.
+    #[must_use]
+    pub fn contains(&self, index: &Index) -> bool {
+        self.map.contains(index, self.ranks)
+    }
+
+    /// What this rank was told of an element: its rank, and how often it has migrated.
+    #[must_use]
+    pub fn told(&self, index: &Index) -> Option<(u32, u32)> {
+        let at_home = self.homed.get(index);
+        let record = at_home.or_else(|| self.remembered.get(index));
+        let record = record.filter(|known| !known.deleted)?;
+        Some((record.rank, record.migrations))
+    }
+
+    /// Where to send what is for an element that this rank does not have.
+    #[must_use]
+    pub fn find(&self, index: &Index) -> Lookup {
+        let home = self.home(index);
+        let known = if home == self.rank { &self.homed } else { &self.remembered };
+        match known.get(index) {
+            Some(record) if record.deleted => Lookup::Deleted,
+            Some(record) => Lookup::At(record.rank),
+            None if home == self.rank => Lookup::NotCreated,
+            None => Lookup::At(home),
+        }
+    }
+
+    /// An element that has migrated so many times is at this rank.
+    pub fn located(&mut self, index: Index, rank: u32, migrations: u32) {
+        self.record(index, KnownPlace { rank, migrations, deleted: false });
+    }
+
+    /// An element that has migrated so many times exists no more. Only its home remembers that.
+    pub fn deleted(&mut self, index: Index, migrations: u32) {
+        if self.home(&index) == self.rank {
+            self.record(index, KnownPlace { rank: self.rank, migrations, deleted: true });
+        } else {
+            self.remembered.remove(&index);
+        }
+    }
+
+    /// The home lets an element be made at `rank`: how often elements of this index have migrated,
+    /// or nothing if there is one.
+    pub fn created(&mut self, index: Index, rank: u32) -> Option<u32> {
+        let migrations = match self.homed.get(&index) {
+            Some(record) if !record.deleted => return None,
+            Some(record) => record.migrations + 1,
+            None => 0,
+        };
+        self.homed.insert(index, KnownPlace { rank, migrations, deleted: false });
+        Some(migrations)
+    }
+
+    /// Takes in what was heard, unless something newer is known.
+    fn record(&mut self, index: Index, record: KnownPlace) {
+        let known = if self.home(&index) == self.rank {
+            &mut self.homed
+        } else if record.rank == self.rank {
+            // It is here, or has been and this comes late. What is older is wrong.
+            if self.remembered.get(&index).is_some_and(|known| known.migrations < record.migrations)
+            {
+                self.remembered.remove(&index);
+            }
+            return;
+        } else {
+            if self.remembered.len() >= REMEMBERED {
+                self.remembered.clear();
+            }
+            &mut self.remembered
+        };
+        let newest = known.entry(index).or_insert(record);
+        // That it was deleted is the last news of an element.
+        if (record.migrations, record.deleted) > (newest.migrations, newest.deleted) {
+            *newest = record;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_homes_of_a_dense_array_are_where_its_elements_are_made() {
+        for extents in [vec![1], vec![17], vec![3, 5], vec![2, 3, 4], vec![1, 2, 2, 1, 3, 2]] {
+            for map in [HomeMap::Block(extents.clone()), HomeMap::RoundRobin(extents.clone())] {
+                for ranks in [1, 2, 3, 7, 40] {
+                    let mut all = BTreeSet::new();
+                    for rank in 0..ranks {
+                        for index in map.homed(rank, ranks) {
+                            assert_eq!(map.home(&index, ranks), rank, "{map:?} {index}");
+                            assert!(map.contains(&index, ranks));
+                            assert!(all.insert(index));
+                        }
+                    }
+                    assert_eq!(all.len() as u64, product(&extents));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_outside_the_extents_is_none() {
+        let map = HomeMap::Block(vec![3, 5]);
+        for words in [&[0, 5][..], &[-1, 0], &[3, 0], &[0], &[0, 0, 0]] {
+            assert!(!map.contains(&Index::new(words).unwrap(), 2), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn older_news_do_not_replace_newer_ones() {
+        let mut home = Location::new(HomeMap::FirstWord, 0, 4);
+        let index = Index::one(0);
+        assert_eq!(home.find(&index), Lookup::NotCreated);
+        assert_eq!(home.created(index, 1), Some(0));
+        assert_eq!(home.created(index, 2), None, "there is one");
+        home.located(index, 3, 2);
+        home.located(index, 2, 1);
+        assert_eq!(home.find(&index), Lookup::At(3));
+        home.deleted(index, 2);
+        assert_eq!(home.find(&index), Lookup::Deleted);
+        home.located(index, 3, 1);
+        assert_eq!(home.find(&index), Lookup::Deleted);
+        assert_eq!(home.created(index, 2), Some(3));
+        assert_eq!(home.find(&index), Lookup::At(2));
+    }
+}

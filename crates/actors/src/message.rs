@@ -1,0 +1,237 @@
+//! Messages between chares and between the runtimes of the ranks: a header of fixed size with the
+//! payload behind it, in one block of memory that is sent as it is. On the path of every message.
+
+use std::ops::Deref;
+use std::rc::Rc;
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::index::{Index, LONGEST};
+
+/// What a message asks of the rank that it reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum MessageKind {
+    /// Invoke an entry method of one chare.
+    Invoke = 1,
+    /// Number this broadcast and pass it on to all ranks. Goes to the root of the collection.
+    BroadcastRequest,
+    /// Invoke an entry method of every chare of the collection on this rank.
+    Broadcast,
+    /// Say where a new element is constructed. Goes to the home of its index.
+    InsertRequest,
+    /// Construct an element.
+    Insert,
+    /// Unpack an element that comes from another rank.
+    Arrival,
+    /// Something between the runtimes ([`crate::control::ControlMessage`]).
+    Control,
+}
+
+impl MessageKind {
+    fn of(code: u8) -> Option<MessageKind> {
+        use MessageKind::{
+            Arrival, Broadcast, BroadcastRequest, Control, Insert, InsertRequest, Invoke,
+        };
+        [Invoke, BroadcastRequest, Broadcast, InsertRequest, Insert, Arrival, Control]
+            .into_iter()
+            .find(|kind| *kind as u8 == code)
+    }
+}
+
+/// Flag: the message passes all that are not expedited.
+pub const EXPEDITED: u16 = 1;
+/// Flag: the message has a priority.
+pub const PRIORITY: u16 = 2;
+/// Flag: one chare's copy of a broadcast, which is dropped if that chare exists no more.
+pub const COPY: u16 = 4;
+/// Flag: the payload is the result of a reduction.
+pub const RESULT: u16 = 8;
+/// Flag: a broadcast that is not for chares ([`crate::broadcast::InsertBarrier`]).
+pub const BARRIER: u16 = 16;
+
+/// What stands in front of the payload.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct ActorHeader {
+    kind: u8,
+    index_length: u8,
+    /// Of [`EXPEDITED`], [`PRIORITY`], [`COPY`], [`RESULT`] and [`BARRIER`].
+    pub flags: u16,
+    /// The entry method or constructor. Of an arrival: how often elements of this index had
+    /// migrated when this one was constructed.
+    pub entry: u32,
+    /// The collection ([`crate::CollectionId`]).
+    pub collection: u64,
+    /// Smaller is more urgent.
+    pub priority: i32,
+    /// The reference number, by which a chare finds the message that it expects.
+    pub reference: u32,
+    /// Of a broadcast: its number. Of an arrival: the element's next reduction.
+    pub number: u32,
+    /// Of insertions, arrivals and copies of broadcasts: how often elements of this index have
+    /// migrated, with this time.
+    pub migrations: u32,
+    /// Of insertions: the rank that asks for the element.
+    pub asker: u32,
+    /// Of insertions: the rank where the element shall be. Of an arrival: how many broadcasts the
+    /// element has had.
+    pub place: u32,
+    index: [i32; LONGEST],
+}
+
+/// Bytes in front of the payload: the payload is aligned as the message is.
+pub const HEADER_BYTES: usize = size_of::<ActorHeader>();
+/// Messages are aligned for every type of C, and sizes of their memory are multiples of this.
+type Block = u128;
+const BLOCK: usize = size_of::<Block>();
+const HEADER_BLOCKS: usize = HEADER_BYTES / BLOCK;
+const _: () = assert!(HEADER_BYTES.is_multiple_of(BLOCK));
+
+impl ActorHeader {
+    /// A header of this kind, without priority; `index` is that of one chare, or none.
+    #[must_use]
+    pub fn new(
+        kind: MessageKind,
+        collection: u64,
+        index: Option<&Index>,
+        entry: u32,
+    ) -> ActorHeader {
+        let mut header =
+            ActorHeader { kind: kind as u8, collection, entry, ..ActorHeader::zeroed() };
+        if let Some(index) = index {
+            header.set_index(index);
+        }
+        header
+    }
+
+    /// What the message asks for; `None` if no runtime of this version has sent it.
+    #[must_use]
+    pub fn kind(&self) -> Option<MessageKind> {
+        MessageKind::of(self.kind)
+    }
+
+    /// Makes it one that asks for something else.
+    pub fn set_kind(&mut self, kind: MessageKind) {
+        self.kind = kind as u8;
+    }
+
+    /// The chare; an index without words in messages to no single one.
+    #[must_use]
+    pub fn index(&self) -> Index {
+        Index::new(self.index.get(..usize::from(self.index_length)).unwrap_or(&[]))
+            .expect("no more words than an index has")
+    }
+
+    /// Addresses it to a chare.
+    pub fn set_index(&mut self, index: &Index) {
+        let words = index.words();
+        self.index[..words.len()].copy_from_slice(words);
+        self.index_length = u8::try_from(words.len()).expect("six words at most");
+    }
+}
+
+/// A header and a payload in one block of memory, aligned to 16 bytes.
+#[derive(Debug)]
+pub struct ActorMessage {
+    blocks: Vec<Block>,
+    bytes: usize,
+}
+
+impl ActorMessage {
+    /// A message with a payload of so many bytes, all zero.
+    #[must_use]
+    pub fn new(header: ActorHeader, payload: usize) -> ActorMessage {
+        let mut message = ActorMessage::zeroed(HEADER_BYTES + payload);
+        *message.header_mut() = header;
+        message
+    }
+
+    /// A message with a copy of this payload.
+    #[must_use]
+    pub fn of(header: ActorHeader, payload: &[u8]) -> ActorMessage {
+        let mut message = ActorMessage::new(header, payload.len());
+        message.payload_mut().copy_from_slice(payload);
+        message
+    }
+
+    /// Memory for a message of so many bytes in all, which is about to arrive.
+    ///
+    /// # Panics
+    /// If that is less than a header.
+    #[must_use]
+    pub fn zeroed(bytes: usize) -> ActorMessage {
+        assert!(bytes >= HEADER_BYTES, "a message begins with its header");
+        ActorMessage { blocks: vec![0; bytes.div_ceil(BLOCK)], bytes }
+    }
+
+    /// All of it, as it is sent.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.blocks)[..self.bytes]
+    }
+
+    /// All of it, to be received into.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.blocks)[..self.bytes]
+    }
+
+    /// Its header.
+    #[must_use]
+    pub fn header(&self) -> &ActorHeader {
+        &bytemuck::cast_slice(&self.blocks[..HEADER_BLOCKS])[0]
+    }
+
+    /// Its header, to be changed.
+    pub fn header_mut(&mut self) -> &mut ActorHeader {
+        &mut bytemuck::cast_slice_mut(&mut self.blocks[..HEADER_BLOCKS])[0]
+    }
+
+    /// Its payload.
+    #[must_use]
+    pub fn payload(&self) -> &[u8] {
+        &self.bytes()[HEADER_BYTES..]
+    }
+
+    /// Its payload, to be written.
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes_mut()[HEADER_BYTES..]
+    }
+}
+
+/// A message that one place holds, or several do: a broadcast is sent to several ranks.
+#[derive(Debug)]
+pub enum MessageHandle {
+    /// The only one.
+    Owned(ActorMessage),
+    /// One of several.
+    Shared(Rc<ActorMessage>),
+}
+
+impl Deref for MessageHandle {
+    type Target = ActorMessage;
+
+    fn deref(&self) -> &ActorMessage {
+        match self {
+            MessageHandle::Owned(message) => message,
+            MessageHandle::Shared(message) => message,
+        }
+    }
+}
+
+impl From<ActorMessage> for MessageHandle {
+    fn from(message: ActorMessage) -> MessageHandle {
+        MessageHandle::Owned(message)
+    }
+}
+
+impl MessageHandle {
+    /// The message, to be shared.
+    #[must_use]
+    pub fn shared(self) -> Rc<ActorMessage> {
+        match self {
+            MessageHandle::Owned(message) => Rc::new(message),
+            MessageHandle::Shared(message) => message,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Elements leave a rank, arrive at another one, or are deleted.
+
+use crate::broadcast::Departure;
+use crate::chares::ChareId;
+use crate::collection::{ArrayElement, CollectionId, Deferred};
+use crate::control::CollectionMessage;
+use crate::message::{ActorHeader, ActorMessage, MessageHandle, MessageKind};
+use crate::runtime::{Processed, Runtime};
+use crate::state::NoSuchIndex;
+
+impl Runtime {
+    /// Does with a chare what was decided while its method ran.
+    pub(crate) fn do_deferred(&self, id: ChareId) -> Processed {
+        let mut state = self.state.borrow_mut();
+        let rank = state.rank;
+        let collection = state.collections.get_mut(&id.collection);
+        let Some(element) = collection.and_then(|known| known.element_mut(&id.index)) else {
+            return Ok(());
+        };
+        let deferred = std::mem::take(&mut element.deferred);
+        drop(state);
+        match deferred {
+            Deferred::Migrate(to) if to != rank => self.depart(id, to),
+            Deferred::Delete => self.delete_now(id),
+            Deferred::Migrate(_) | Deferred::Nothing => Ok(()),
+        }
+    }
+
+    /// Sends an element to another rank.
+    fn depart(&self, id: ChareId, to: u32) -> Processed {
+        let index = id.index;
+        let (element, chare, copies, steps) = {
+            let mut state = self.state.borrow_mut();
+            let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
+            let Some((place, mut element)) = collection.remove(&id.index) else { return Ok(()) };
+            element.migrations += 1;
+            let chare = collection.chare;
+            let (migrations, since) = (element.migrations, element.since);
+            let leaving = Departure { index, migrations, since, place };
+            let copies = collection.broadcasts.departs(leaving);
+            let steps =
+                collection.reductions.departed(element.reduction, &|reducer, into, value| {
+                    self.chares.combine(reducer, into, value)
+                });
+            collection.location.located(id.index, to, element.migrations);
+            element.since = collection.broadcasts.accepted().max(since);
+            (element, chare, copies, steps)
+        };
+        let (packed, migrations) = (self.chares.pack(self, element.object), element.migrations);
+        {
+            let mut state = self.state.borrow_mut();
+            let message = arrival(id, &element, &packed);
+            if message.bytes().len() > state.layer.ordered_bytes() {
+                // Messages that are sent to it from here may arrive before it.
+                state.tell(to, id.collection, CollectionMessage::Expect { index: id.index });
+            }
+            state.send(to, message);
+            for message in copies {
+                let copied = state.copy(&message, &index, migrations);
+                copied.map_err(|NoSuchIndex| self.misdirected(message.header()))?;
+            }
+        }
+        self.follow(id.collection, chare, steps)
+    }
+
+    /// An element has come from another rank.
+    pub(crate) fn element_arrives(&self, message: &ActorMessage, from: Option<u32>) -> Processed {
+        let header = *message.header();
+        let id = ChareId { collection: CollectionId(header.collection), index: header.index() };
+        let (migrations, index) = (header.migrations, id.index);
+        let chare = {
+            let mut guard = self.state.borrow_mut();
+            let state = &mut *guard;
+            let rank = state.rank;
+            let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
+            let broadcasts = collection.broadcasts.accepted();
+            let since = broadcasts.max(header.place);
+            if message.bytes().len() > state.layer.ordered_bytes() {
+                collection.no_longer_expected(&index);
+            }
+            let element = ArrayElement::new(index, header.number, since, migrations);
+            collection.add(ArrayElement { created: header.entry, ..element });
+            collection.reductions.arrived(header.number);
+            collection.location.located(index, rank, migrations);
+            let (home, chare) = (collection.location.home(&index), collection.chare);
+            if home != rank {
+                let located = CollectionMessage::Located { index, rank, migrations };
+                state.tell(home, id.collection, located);
+            }
+            if let Some(from) = from {
+                let settled = CollectionMessage::Settled { index, migrations, broadcasts };
+                state.tell(from, id.collection, settled);
+            }
+            chare
+        };
+        let object = self.chares.unpack(self, chare, id, message.payload());
+        let object = object.map_err(|reason| crate::error::ActorError::Method {
+            chare: self.chares.chare_name(chare),
+            method: "unpacking".into(),
+            index,
+            reason,
+        })?;
+        let mut state = self.state.borrow_mut();
+        let collection = state.collections.get_mut(&id.collection);
+        if let Some(element) = collection.and_then(|known| known.element_mut(&index)) {
+            element.object = object;
+        }
+        state.release(id.collection, &index);
+        drop(state);
+        self.returned(id)
+    }
+
+    fn delete_now(&self, id: ChareId) -> Processed {
+        let (object, chare, steps) = {
+            let mut guard = self.state.borrow_mut();
+            let state = &mut *guard;
+            let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
+            let Some((_, element)) = collection.remove(&id.index) else { return Ok(()) };
+            let (index, migrations, chare) = (id.index, element.migrations, collection.chare);
+            let steps =
+                collection.reductions.deleted(element.reduction, &|reducer, into, value| {
+                    self.chares.combine(reducer, into, value)
+                });
+            collection.location.deleted(index, migrations);
+            let home = collection.location.home(&index);
+            let deleted = CollectionMessage::Deleted { index, migrations };
+            state.tell(home, id.collection, deleted);
+            (element.object, chare, steps)
+        };
+        self.chares.destroy(self, object);
+        self.follow(id.collection, chare, steps)
+    }
+}
+
+/// The message that carries an element.
+fn arrival(id: ChareId, element: &ArrayElement, packed: &[u8]) -> MessageHandle {
+    let kind = MessageKind::Arrival;
+    let mut header = ActorHeader::new(kind, id.collection.0, Some(&id.index), element.created);
+    header.migrations = element.migrations;
+    (header.place, header.number) = (element.since, element.reduction);
+    ActorMessage::of(header, packed).into()
+}

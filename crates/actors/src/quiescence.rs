@@ -1,0 +1,126 @@
+//! Quiescence detection: waves in the tree of rank 0 count the messages that were sent and those
+//! that were processed. Nothing is left to do when two waves in succession give the same sums and
+//! as many messages processed or put aside as sent (F. Mattern, "Algorithms for distributed
+//! termination detection", 1987: the four counter method). A rank answers a wave when its queue is
+//! empty.
+
+use serde::{Deserialize, Serialize};
+
+/// What a rank counts, or the sums of a subtree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageCounts {
+    /// Messages sent, each time that one is.
+    pub sent: u64,
+    /// Messages processed.
+    pub processed: u64,
+    /// Messages put aside that are for chares which do not exist yet.
+    pub waiting: u64,
+}
+
+impl MessageCounts {
+    fn plus(self, other: MessageCounts) -> MessageCounts {
+        MessageCounts {
+            sent: self.sent + other.sent,
+            processed: self.processed + other.processed,
+            waiting: self.waiting + other.waiting,
+        }
+    }
+}
+
+/// What has to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaveStep {
+    /// Start a wave: tell the children, and count.
+    Start,
+    /// Tell the parent.
+    Report(MessageCounts),
+    /// Nothing is left to do anywhere.
+    Quiescent(MessageCounts),
+}
+
+/// One rank's part of the waves.
+#[derive(Debug, Default)]
+pub struct Quiescence {
+    children: usize,
+    wave: Option<Wave>,
+    /// At the root: what the wave before gave.
+    before: Option<MessageCounts>,
+}
+
+#[derive(Debug)]
+struct Wave {
+    missing: usize,
+    sums: MessageCounts,
+}
+
+impl Quiescence {
+    /// The part of a rank with so many children in the tree of rank 0.
+    #[must_use]
+    pub fn new(children: usize) -> Quiescence {
+        Quiescence { children, ..Quiescence::default() }
+    }
+
+    /// Whether a wave is under way here.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.wave.is_some()
+    }
+
+    /// A wave has come, or starts here.
+    pub fn begin(&mut self) {
+        self.wave = Some(Wave { missing: self.children, sums: MessageCounts::default() });
+    }
+
+    /// What a child has counted.
+    pub fn child(&mut self, counts: MessageCounts) {
+        if let Some(wave) = &mut self.wave {
+            wave.missing = wave.missing.saturating_sub(1);
+            wave.sums = wave.sums.plus(counts);
+        }
+    }
+
+    /// The rank has nothing to do and has counted so much itself.
+    pub fn idle(&mut self, own: MessageCounts, is_root: bool) -> Option<WaveStep> {
+        let wave = self.wave.take_if(|wave| wave.missing == 0)?;
+        let sums = wave.sums.plus(own);
+        if !is_root {
+            return Some(WaveStep::Report(sums));
+        }
+        let quiescent = sums.sent == sums.processed + sums.waiting && self.before == Some(sums);
+        self.before = (!quiescent).then_some(sums);
+        Some(if quiescent { WaveStep::Quiescent(sums) } else { WaveStep::Start })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(sent: u64, processed: u64) -> MessageCounts {
+        MessageCounts { sent, processed, waiting: 0 }
+    }
+
+    #[test]
+    fn two_equal_waves_are_quiescence() {
+        let mut root = Quiescence::new(1);
+        let mut wave = |child: MessageCounts, own: MessageCounts| {
+            root.begin();
+            assert_eq!(root.idle(own, true), None, "a child has not counted yet");
+            root.child(child);
+            root.idle(own, true)
+        };
+        assert_eq!(wave(counts(1, 0), counts(0, 1)), Some(WaveStep::Start));
+        assert_eq!(wave(counts(2, 1), counts(0, 1)), Some(WaveStep::Start), "it has grown");
+        assert_eq!(wave(counts(2, 1), counts(0, 1)), Some(WaveStep::Quiescent(counts(2, 2))));
+        assert_eq!(wave(counts(2, 1), counts(0, 1)), Some(WaveStep::Start), "from the beginning");
+    }
+
+    #[test]
+    fn messages_under_way_are_no_quiescence() {
+        let mut root = Quiescence::new(0);
+        for _ in 0..3 {
+            root.begin();
+            assert_eq!(root.idle(counts(3, 2), true), Some(WaveStep::Start));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Results of reductions, and who is told of them.
+
+use crate::callback::ChareCallback;
+use crate::collection::CollectionId;
+use crate::control::{CollectionMessage, ControlMessage};
+use crate::error::ActorError;
+use crate::index::Index;
+use crate::message::{ActorHeader, ActorMessage, MessageKind, RESULT};
+use crate::reduction::{Contribution, ReductionStep};
+use crate::runtime::{Processed, Runtime};
+
+impl Runtime {
+    /// Does what reductions ask for.
+    pub(crate) fn follow(
+        &self,
+        id: CollectionId,
+        chare: u32,
+        steps: Result<Vec<ReductionStep>, String>,
+    ) -> Processed {
+        let steps = steps.map_err(|reason| ActorError::Reduction {
+            chare: self.chares.chare_name(chare),
+            reason,
+        })?;
+        for step in steps {
+            match step {
+                ReductionStep::Send(rank, message) => {
+                    let control = CollectionMessage::Reduction(message);
+                    self.state.borrow_mut().tell(rank, id, control);
+                }
+                ReductionStep::Complete(_, Contribution { callback, value, .. }) => {
+                    self.call(callback.unwrap_or(ChareCallback::Ignore), &value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a result to a callback.
+    pub(crate) fn call(&self, callback: ChareCallback, value: &[u8]) -> Processed {
+        let result = |kind, collection, index: Option<&Index>, entry, reference| {
+            let mut header = ActorHeader::new(kind, collection, index, entry);
+            (header.flags, header.reference) = (RESULT, reference);
+            ActorMessage::of(header, value)
+        };
+        match callback {
+            ChareCallback::Ignore => {}
+            ChareCallback::Exit => self.exit(0),
+            ChareCallback::Chare { collection, index, entry, reference } => {
+                let kind = MessageKind::Invoke;
+                self.invoke(result(kind, collection, Some(&index), entry, reference))?;
+            }
+            ChareCallback::All { collection, entry, reference } => {
+                let kind = MessageKind::Broadcast;
+                self.broadcast(result(kind, collection, None, entry, reference));
+            }
+            ChareCallback::Function { rank, function } => {
+                let value = value.to_vec();
+                let call = ControlMessage::CallBack { function, value };
+                self.state.borrow_mut().tell(rank, CollectionId::SINGLE_CHARES, call);
+            }
+        }
+        Ok(())
+    }
+}

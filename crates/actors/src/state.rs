@@ -1,0 +1,151 @@
+//! The state of a rank between two calls of the program, and how messages leave it.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::callback::ChareCallback;
+use crate::collection::{Collection, CollectionId};
+use crate::control::ControlMessage;
+use crate::error::ActorError;
+use crate::index::Index;
+use crate::layer::MachineLayer;
+use crate::location::Lookup;
+use crate::message::{ActorHeader, ActorMessage, COPY, EXPEDITED, MessageHandle, MessageKind};
+use crate::queue::MessageQueue;
+use crate::quiescence::{MessageCounts, Quiescence};
+use crate::tree::SpanningTree;
+
+pub(crate) struct State {
+    pub(crate) layer: Box<dyn MachineLayer>,
+    pub(crate) rank: u32,
+    pub(crate) ranks: u32,
+    pub(crate) queue: MessageQueue,
+    pub(crate) counts: MessageCounts,
+    pub(crate) collections: FxHashMap<CollectionId, Collection>,
+    /// Messages for collections that this rank does not have yet.
+    pub(crate) early: FxHashMap<CollectionId, Vec<AheadOfCollection>>,
+    pub(crate) collections_made: u32,
+    pub(crate) chares_made: u32,
+    pub(crate) quiescence: Quiescence,
+    /// At rank 0: who waits for quiescence.
+    pub(crate) quiescence_clients: Vec<ChareCallback>,
+    pub(crate) exit: Option<i32>,
+    pub(crate) error: Option<ActorError>,
+}
+
+/// A message for a collection that this rank does not have yet, and who sent it.
+pub(crate) struct AheadOfCollection {
+    pub(crate) message: MessageHandle,
+    pub(crate) from: Option<u32>,
+}
+
+/// A message is for an index that no element can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoSuchIndex;
+
+impl State {
+    /// The tree in which all ranks are told what is about the whole job.
+    pub(crate) fn job_tree(&self) -> SpanningTree {
+        SpanningTree::new(0, self.rank, self.ranks)
+    }
+
+    /// Sends a message of the program or a control message to a rank, which may be this one.
+    pub(crate) fn send(&mut self, to: u32, message: MessageHandle) {
+        self.counts.sent += 1;
+        self.pass(to, message);
+    }
+
+    /// Passes on a message that has been counted.
+    pub(crate) fn pass(&mut self, to: u32, message: MessageHandle) {
+        if to == self.rank {
+            self.queue.push(message);
+        } else {
+            self.layer.send(to, message);
+        }
+    }
+
+    /// Tells another runtime, or this one once the running method has returned.
+    pub(crate) fn tell(
+        &mut self,
+        to: u32,
+        collection: CollectionId,
+        what: impl Into<ControlMessage>,
+    ) {
+        let what = what.into();
+        let mut message = what.encoded(collection.0);
+        message.header_mut().flags |= EXPEDITED;
+        self.counts.sent += u64::from(what.counts());
+        self.pass(to, message.into());
+    }
+
+    /// Puts a message, which has been counted, on its way to its chare.
+    pub(crate) fn route(&mut self, message: MessageHandle) -> Result<(), NoSuchIndex> {
+        let header = *message.header();
+        let (id, index) = (CollectionId(header.collection), header.index());
+        let Some(collection) = self.collections.get_mut(&id) else {
+            self.counts.waiting += 1;
+            self.early.entry(id).or_default().push(AheadOfCollection { message, from: None });
+            return Ok(());
+        };
+        if collection.places.contains_key(&index) {
+            self.queue.push(message);
+            return Ok(());
+        }
+        if !collection.location.contains(&index) {
+            return Err(NoSuchIndex);
+        }
+        let expected = collection.expected.contains_key(&index);
+        match collection.location.find(&index) {
+            Lookup::At(rank) if !expected && rank != self.rank => {
+                self.layer.send(rank, message);
+            }
+            Lookup::Deleted if !expected && header.flags & COPY != 0 => {
+                self.counts.processed += 1;
+            }
+            // An element that was deleted may be made again, of which this rank may hear later
+            // than the sender of the message.
+            _ => {
+                self.counts.waiting += 1;
+                collection.waiting.entry(index).or_default().push(message);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends one element its copy of a broadcast, which is not for a later one of its index.
+    pub(crate) fn copy(
+        &mut self,
+        broadcast: &Rc<ActorMessage>,
+        index: &Index,
+        migrations: u32,
+    ) -> Result<(), NoSuchIndex> {
+        let mut header = *broadcast.header();
+        header.set_kind(MessageKind::Invoke);
+        header.set_index(index);
+        header.flags |= COPY;
+        header.migrations = migrations;
+        let message = ActorMessage::of(header, broadcast.payload());
+        self.counts.sent += 1;
+        self.route(message.into())
+    }
+
+    /// Lets messages that waited for an element go on.
+    pub(crate) fn release(&mut self, id: CollectionId, index: &Index) {
+        let Some(collection) = self.collections.get_mut(&id) else { return };
+        for message in collection.waiting.remove(index).unwrap_or_default() {
+            self.counts.waiting -= 1;
+            self.queue.push(message);
+        }
+    }
+
+    /// A message that waits for a chare, and whether that has been deleted.
+    pub(crate) fn first_waiting(&self) -> Option<(ActorHeader, bool)> {
+        let mut waiting = self.collections.values().flat_map(|collection| {
+            let location = &collection.location;
+            collection.waiting.iter().map(move |waiting| (location, waiting))
+        });
+        let (location, (index, messages)) = waiting.next()?;
+        Some((*messages.first()?.header(), location.find(index) == Lookup::Deleted))
+    }
+}

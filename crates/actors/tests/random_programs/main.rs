@@ -1,0 +1,310 @@
+//! Random programs of chares on simulated ranks, with random delays, orders and migrations, against
+//! a model that allows every order of delivery: messages, broadcasts, reductions, insertions,
+//! deletions and quiescence. A seed gives the same run again.
+
+mod model;
+mod network;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use fastrand::Rng;
+use serde::{Deserialize, Serialize};
+use towpath_actors::collection::ObjectId;
+use towpath_actors::queue::QueueOrder;
+use towpath_actors::quiescence::MessageCounts;
+use towpath_actors::runtime::{broadcast, invocation};
+use towpath_actors::{
+    ActorMessage, ChareCallback, ChareId, Chares, CollectionOptions, Contribution, HomeMap, Index,
+    Runtime,
+};
+
+use model::Model;
+use network::{WireEnd, Wires};
+
+/// The only type, entry method, reducer and functions of the programs.
+const WORKER: u32 = 0;
+const WORK: u32 = 1;
+const SUM: u32 = 0;
+const REDUCED: u64 = 1;
+const QUIESCENT: u64 = 2;
+/// Elements from this index on are deleted by the only message that they get.
+const MORTAL: i32 = 1000;
+/// No program takes so many steps.
+const STEPS: u32 = 3_000_000;
+
+/// What an element does when it is invoked.
+#[derive(Debug, Serialize, Deserialize)]
+struct Work {
+    /// The model's number of this message.
+    number: u64,
+    seed: u64,
+    /// Messages that may follow from this one.
+    budget: u32,
+    /// A mortal element ends with this message: broadcasts may come before it.
+    is_last: bool,
+    /// Makes some messages long.
+    padding: Vec<u8>,
+}
+
+/// What the ranks of a job share.
+struct Job {
+    model: RefCell<Model>,
+    elements: u32,
+    /// Whether elements are inserted and deleted while the program runs.
+    mortals: bool,
+    /// Mortal elements that somebody has inserted and that are not deleted.
+    reserved: RefCell<BTreeSet<Index>>,
+}
+
+/// The objects of one rank: how often each was invoked.
+#[derive(Clone)]
+struct Workers {
+    job: Rc<Job>,
+    objects: Rc<RefCell<BTreeMap<ObjectId, (Index, u64)>>>,
+    made: Rc<RefCell<ObjectId>>,
+}
+
+impl Workers {
+    fn add(&self, index: Index, invoked: u64) -> ObjectId {
+        *self.made.borrow_mut() += 1;
+        let object = *self.made.borrow();
+        self.objects.borrow_mut().insert(object, (index, invoked));
+        object
+    }
+
+    fn work(&self, runtime: &Runtime, id: ChareId, work: &Work) -> Result<(), String> {
+        let mut random = Rng::with_seed(work.seed);
+        let mut budget = work.budget;
+        while budget > 0 {
+            let share = random.u32(1..=budget);
+            budget -= share;
+            self.act(runtime, id, &mut random, share - 1)?;
+        }
+        if work.is_last {
+            runtime.delete(id).map_err(|error| error.to_string())?;
+        } else if random.u8(..3) == 0 {
+            let to = random.u32(..runtime.ranks());
+            runtime.migrate(id, to).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// One thing of many.
+    fn act(
+        &self,
+        runtime: &Runtime,
+        id: ChareId,
+        random: &mut Rng,
+        budget: u32,
+    ) -> Result<(), String> {
+        let said = |error: towpath_actors::ActorError| error.to_string();
+        match random.u8(..10) {
+            0..4 => {
+                let index = Index::one(random.i32(0..self.job.elements as i32));
+                self.send(runtime, ChareId { index, ..id }, random, budget).map_err(said)?;
+            }
+            4 => {
+                let number = self.job.model.borrow_mut().broadcast();
+                let work = self.work_of(random, number, budget / self.job.elements);
+                runtime.broadcast(broadcast(id.collection, WORK, &encoded(&work)));
+            }
+            5..8 => {
+                let value = random.u64(..);
+                let callback = ChareCallback::Function { rank: 0, function: REDUCED };
+                let contribution = Contribution {
+                    reducer: SUM,
+                    elements: 1,
+                    callback: Some(callback),
+                    value: value.to_ne_bytes().to_vec(),
+                };
+                // What completes the reduction is a message, so the model hears of this first.
+                let number = runtime.contribute(id, contribution).map_err(said)?;
+                self.job.model.borrow_mut().contributed(id.index, number, value);
+            }
+            8 => {
+                let index = Index::one(MORTAL + random.i32(0..3));
+                if self.job.mortals && self.job.reserved.borrow_mut().insert(index) {
+                    let id = ChareId { index, ..id };
+                    let on = random.bool().then(|| random.u32(..runtime.ranks()));
+                    runtime.insert(id, 0, on, &[]).map_err(said)?;
+                    self.send(runtime, id, random, budget).map_err(said)?;
+                }
+            }
+            _ => {
+                let callback = ChareCallback::Function { rank: 0, function: QUIESCENT };
+                runtime.start_quiescence(callback);
+            }
+        }
+        Ok(())
+    }
+
+    fn send(
+        &self,
+        runtime: &Runtime,
+        to: ChareId,
+        random: &mut Rng,
+        budget: u32,
+    ) -> Result<(), towpath_actors::ActorError> {
+        let number = self.job.model.borrow_mut().sent(to.index);
+        let mut work = self.work_of(random, number, budget);
+        work.is_last = to.index.words()[0] >= MORTAL;
+        runtime.invoke(invocation(to, WORK, &encoded(&work)))
+    }
+
+    fn work_of(&self, random: &mut Rng, number: u64, budget: u32) -> Work {
+        let padding = vec![0; if random.u8(..4) == 0 { 100 } else { 0 }];
+        Work { number, seed: random.u64(..), budget, is_last: false, padding }
+    }
+}
+
+fn encoded(work: &Work) -> Vec<u8> {
+    postcard::to_allocvec(work).unwrap()
+}
+
+impl Chares for Workers {
+    fn construct(&self, _: &Runtime, id: ChareId, _: &ActorMessage) -> Result<ObjectId, String> {
+        self.job.model.borrow_mut().born(id.index);
+        Ok(self.add(id.index, 0))
+    }
+
+    fn invoke(
+        &self,
+        runtime: &Runtime,
+        id: ChareId,
+        object: ObjectId,
+        message: &ActorMessage,
+    ) -> Result<(), String> {
+        let work: Work = postcard::from_bytes(message.payload()).map_err(|e| e.to_string())?;
+        self.objects.borrow_mut().get_mut(&object).expect("the object is here").1 += 1;
+        self.job.model.borrow_mut().delivered(id.index, work.number);
+        self.work(runtime, id, &work)
+    }
+
+    fn pack(&self, _: &Runtime, object: ObjectId) -> Vec<u8> {
+        let (_, invoked) = self.objects.borrow_mut().remove(&object).expect("the object is here");
+        // Some elements are long messages.
+        let mut packed = invoked.to_ne_bytes().to_vec();
+        packed.resize(if invoked % 2 == 0 { 8 } else { 200 }, 0);
+        packed
+    }
+
+    fn unpack(&self, _: &Runtime, _: u32, id: ChareId, packed: &[u8]) -> Result<ObjectId, String> {
+        let invoked = packed[..8].try_into().map_err(|_| "short")?;
+        Ok(self.add(id.index, u64::from_ne_bytes(invoked)))
+    }
+
+    fn destroy(&self, _: &Runtime, object: ObjectId) {
+        let (index, invoked) = self.objects.borrow_mut().remove(&object).expect("it is here");
+        self.job.model.borrow_mut().died(index, invoked);
+        self.job.reserved.borrow_mut().remove(&index);
+    }
+
+    fn combine(&self, _: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {
+        let number = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().unwrap());
+        *into = number(into).wrapping_add(number(value)).to_ne_bytes().to_vec();
+        Ok(())
+    }
+
+    fn call_back(&self, _: &Runtime, function: u64, value: &[u8]) {
+        let mut model = self.job.model.borrow_mut();
+        match function {
+            REDUCED => model.reduced(u64::from_ne_bytes(value.try_into().unwrap())),
+            _ => model.quiescent(),
+        }
+    }
+
+    fn chare_name(&self, _: u32) -> String {
+        "Worker".into()
+    }
+
+    fn entry_name(&self, _: u32) -> String {
+        "work".into()
+    }
+}
+
+/// Runs the program of a seed to its end, and says how often it was quiescent.
+fn run(seed: u64) -> u32 {
+    // Shown where the program fails.
+    println!("seed {seed}");
+    let mut random = Rng::with_seed(seed);
+    let ranks = random.u32(1..=8);
+    let (elements, mortals) = (random.u32(1..=12), random.bool());
+    let (model, reserved) = (RefCell::default(), RefCell::default());
+    let job = Rc::new(Job { model, elements, mortals, reserved });
+    let wires = Wires::new(ranks, random.u64(..));
+    let workers: Vec<Workers> = (0..ranks)
+        .map(|_| Workers { job: job.clone(), objects: Rc::default(), made: Rc::default() })
+        .collect();
+    let runtimes: Vec<Runtime> = (0..ranks)
+        .zip(&workers)
+        .map(|(rank, workers)| {
+            let order = QueueOrder::Random(Rng::with_seed(random.u64(..)));
+            let layer = WireEnd { wires: wires.clone(), rank };
+            Runtime::new(Box::new(layer), Box::new(workers.clone()), order)
+        })
+        .collect();
+    start(&runtimes[0], &workers[0], &mut random);
+    let (mut idle, mut steps) = (0, 0);
+    while idle < 200 {
+        steps += 1;
+        assert!(steps < STEPS, "the program does not end: {:?}", counts(&runtimes));
+        let runtime = &runtimes[random.usize(..runtimes.len())];
+        idle = if runtime.step() || !wires.borrow().are_empty() { 0 } else { idle + 1 };
+        if let Err(error) = runtime.ended() {
+            panic!("{error}");
+        }
+    }
+    let all = workers.iter().flat_map(|workers| workers.objects.borrow().clone());
+    let here = all.map(|(_, element)| element).collect();
+    let model = job.model.borrow();
+    model.check_end(&here);
+    model.quiescences
+}
+
+/// What the ranks have counted.
+fn counts(runtimes: &[Runtime]) -> Vec<MessageCounts> {
+    runtimes.iter().map(Runtime::counts).collect()
+}
+
+/// Makes an array, filled or element by element, and sends the first messages.
+fn start(runtime: &Runtime, workers: &Workers, random: &mut Rng) {
+    let elements = workers.job.elements;
+    let filled = !workers.job.mortals && random.bool();
+    let map = match random.bool() {
+        _ if !filled => HomeMap::Hash,
+        true => HomeMap::Block(vec![elements]),
+        false => HomeMap::RoundRobin(vec![elements]),
+    };
+    let (chare, constructor, parameters) = (WORKER, 0, Vec::new());
+    let options = CollectionOptions { chare, constructor, map, filled, parameters };
+    let collection = runtime.create_collection(options);
+    let at = |index| ChareId { collection, index: Index::one(index) };
+    if !filled {
+        for index in 0..elements as i32 {
+            let on = random.bool().then(|| random.u32(..runtime.ranks()));
+            runtime.insert(at(index), 0, on, &[]).unwrap();
+        }
+        runtime.done_inserting(collection);
+    }
+    for _ in 0..random.u32(1..4) {
+        let index = random.i32(0..elements as i32);
+        let budget = random.u32(1..60);
+        workers.send(runtime, at(index), random, budget).unwrap();
+    }
+}
+
+#[test]
+fn random_programs_do_what_the_model_allows() {
+    let quiescences: u32 = (0..10_000).map(run).sum();
+    assert!(quiescences > 100, "only {quiescences} programs detected quiescence");
+}
+
+#[test]
+#[ignore = "long: `make stress` runs it"]
+fn many_random_programs_do_what_the_model_allows() {
+    for seed in 10_000..1_000_000 {
+        run(seed);
+    }
+}

@@ -1,0 +1,152 @@
+//! What a random program has done, as one observer of all ranks sees it, and what must be true then
+//! in every order of delivery.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use towpath_actors::Index;
+
+/// One life of an element: an index may be used again after its element was deleted.
+#[derive(Debug)]
+struct Life {
+    index: Index,
+    /// The moment in which it was constructed.
+    born: u64,
+    died: bool,
+    /// Messages and broadcasts that it has had.
+    invoked: u64,
+    broadcasts: BTreeSet<u64>,
+    /// The next reduction to which it contributes.
+    reduction: Option<u32>,
+}
+
+#[derive(Debug)]
+struct Reduction {
+    sum: u64,
+    elements: u64,
+    complete: bool,
+}
+
+/// What has happened so far.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    now: u64,
+    lives: Vec<Life>,
+    current: BTreeMap<Index, usize>,
+    /// Messages that have not been delivered, and for whom they are.
+    sent: BTreeMap<u64, Index>,
+    /// When broadcasts were sent.
+    broadcasts: BTreeMap<u64, u64>,
+    reductions: BTreeMap<u32, Reduction>,
+    pub(crate) quiescences: u32,
+}
+
+impl Model {
+    fn tick(&mut self) -> u64 {
+        self.now += 1;
+        self.now
+    }
+
+    /// An element is constructed.
+    pub(crate) fn born(&mut self, index: Index) {
+        let born = self.tick();
+        let life = Life {
+            index,
+            born,
+            died: false,
+            invoked: 0,
+            broadcasts: BTreeSet::new(),
+            reduction: None,
+        };
+        self.lives.push(life);
+        let before = self.current.insert(index, self.lives.len() - 1);
+        assert_eq!(before, None, "{index} was constructed twice");
+    }
+
+    /// It is deleted, having been invoked so many times as it knows itself.
+    pub(crate) fn died(&mut self, index: Index, invoked: u64) {
+        let at = self.current.remove(&index).expect("it was alive");
+        assert_eq!(self.lives[at].invoked, invoked, "{index} has lost its state");
+        self.lives[at].died = true;
+    }
+
+    /// A message is sent; its number.
+    pub(crate) fn sent(&mut self, index: Index) -> u64 {
+        let number = self.tick();
+        self.sent.insert(number, index);
+        number
+    }
+
+    /// A broadcast is sent; its number.
+    pub(crate) fn broadcast(&mut self) -> u64 {
+        let number = self.tick();
+        self.broadcasts.insert(number, number);
+        number
+    }
+
+    /// A message or broadcast is delivered.
+    pub(crate) fn delivered(&mut self, index: Index, number: u64) {
+        let life = &mut self.lives[*self.current.get(&index).expect("it is alive")];
+        life.invoked += 1;
+        if self.broadcasts.contains_key(&number) {
+            assert!(life.broadcasts.insert(number), "{index} had broadcast {number} twice");
+        } else {
+            assert_eq!(self.sent.remove(&number), Some(index), "message {number}");
+        }
+    }
+
+    /// An element contributes to a reduction.
+    pub(crate) fn contributed(&mut self, index: Index, number: u32, value: u64) {
+        let life = &mut self.lives[self.current[&index]];
+        assert!(life.reduction.is_none_or(|next| next == number), "{index} has skipped a number");
+        life.reduction = Some(number + 1);
+        let none = Reduction { sum: 0, elements: 0, complete: false };
+        let reduction = self.reductions.entry(number).or_insert(none);
+        assert!(!reduction.complete, "{index} contributes to {number}, which is complete");
+        reduction.sum = reduction.sum.wrapping_add(value);
+        reduction.elements += 1;
+    }
+
+    /// A reduction is complete.
+    pub(crate) fn reduced(&mut self, sum: u64) {
+        let next = self.reductions.iter_mut().find(|(_, reduction)| !reduction.complete);
+        let (number, reduction) = next.expect("one is under way");
+        assert_eq!(reduction.sum, sum, "reduction {number} of {} elements", reduction.elements);
+        reduction.complete = true;
+    }
+
+    /// The runtime says that nothing is left to do.
+    pub(crate) fn quiescent(&mut self) {
+        assert!(self.sent.is_empty(), "messages are under way: {:?}", self.sent);
+        self.check_broadcasts();
+        self.quiescences += 1;
+    }
+
+    fn check_broadcasts(&self) {
+        for (number, sent) in &self.broadcasts {
+            for life in self.lives.iter().filter(|life| !life.died && life.born < *sent) {
+                assert!(
+                    life.broadcasts.contains(number),
+                    "{} lacks broadcast {number}",
+                    life.index
+                );
+            }
+        }
+    }
+
+    /// What must be true when no rank has anything left to do.
+    pub(crate) fn check_end(&self, here: &BTreeMap<Index, u64>) {
+        assert!(self.sent.is_empty(), "messages were lost: {:?}", self.sent);
+        self.check_broadcasts();
+        let expected: BTreeMap<Index, u64> =
+            self.current.iter().map(|(index, at)| (*index, self.lives[*at].invoked)).collect();
+        assert_eq!(&expected, here, "elements and how often they were invoked");
+        for (number, reduction) in &self.reductions {
+            let alive = self.current.values().map(|at| &self.lives[*at]);
+            let missing = alive.filter(|life| life.reduction.is_none_or(|next| next <= *number));
+            let missing: Vec<Index> = missing.map(|life| life.index).collect();
+            if missing.is_empty() {
+                assert!(reduction.complete, "reduction {number} should be complete");
+            }
+        }
+    }
+}

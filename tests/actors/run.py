@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Runs random programs of chares over MPI (tools/programs, chare_traffic): on an installed Towpath, by
+both its ABIs, on one host and on two, and on MPICH.
+
+    run.py                   build/install and MPICH
+    run.py --filter MPICH    some of them
+    run.py --programs 10000  more programs in each job
+    run.py --seed 7          other ones
+
+A job passes when it ends in time with status 0 and rank 0 has said "ok". Prints "N passed, M failed".
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import environments  # noqa: E402
+
+CARGO = os.environ.get("CARGO", "cargo")
+BUILD = [CARGO, "build", "-q", "-p", "towpath-programs", "--bin", "chare_traffic"]
+PROGRAM = environments.ROOT / "target/debug/chare_traffic"
+# The launcher of hosts.py's first host reaches the others as it says.
+ON_HOSTS = 'exec "$0" --hosts "$HOSTS_NAMES" --launcher "$HOSTS_RUN {host}" "$@"'
+TAIL = 15
+STANDARD, MPICH = "libmpi_abi.so.1", "libmpi.so.12"
+
+
+def jobs(prefix):
+    """Name, words that start mpiexec, the MPI library, ranks, share of the programs."""
+    mpich = environments.venv("mpich")
+    own = [prefix / "bin/mpiexec"]
+    hosts = [sys.executable, HERE.parent / "hosts/hosts.py", "--hosts", 2]
+    two = [*hosts, "--", "sh", "-c", ON_HOSTS, *own]
+    for ranks in (1, 2, 3, 4, 8):
+        yield f"Towpath, {ranks} ranks", own, prefix / "lib" / STANDARD, ranks, 1
+    yield "Towpath, MPICH ABI, 3 ranks", own, prefix / "lib" / MPICH, 3, 1
+    for ranks in (2, 5):
+        yield f"Towpath on two hosts, {ranks} ranks", two, prefix / "lib" / STANDARD, ranks, 0.2
+    # It polls without giving way, so more ranks than cores take their time.
+    for ranks, share in ((1, 1), (2, 1), (4, 0.1)):
+        start = [mpich / "bin/mpiexec"]
+        yield f"MPICH, {ranks} ranks", start, mpich / "lib" / STANDARD, ranks, share
+    yield "MPICH, MPICH ABI, 2 ranks", start, mpich / "lib" / MPICH, 2, 1
+
+
+def run(words, library, limit):
+    """Whether a job has ended well in so many seconds, and what it said."""
+    words = ["timeout", "--kill-after=5", limit, *words]
+    # As in a program that is linked with this library.
+    environment = environments.clean_environment(LD_LIBRARY_PATH=str(library.parent),
+                                                 LD_PRELOAD=str(library))
+    result = subprocess.run([str(word) for word in words], env=environment, text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, errors="replace")
+    return result.returncode == 0 and "ok" in result.stdout.split(), result.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, default=environments.BUILD / "install")
+    parser.add_argument("--filter", default="", help="jobs whose name this regular expression finds")
+    parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    environments.command(["flock", environments.BUILD / "lock", *BUILD], "chare-traffic.log",
+                         cwd=environments.ROOT)
+    passed = failed = 0
+    for name, start, library, ranks, share in jobs(options.prefix.resolve()):
+        if not re.search(options.filter, name):
+            continue
+        programs = max(1, int(options.programs * share))
+        well, output = run([*start, "-n", ranks, PROGRAM, programs, options.seed], library,
+                           60 + programs // 10)
+        passed, failed = passed + well, failed + (not well)
+        print(f"{'ok  ' if well else 'FAIL'} {name}, {programs} programs", flush=True)
+        if not well:
+            print("\n".join("     " + line for line in output.splitlines()[-TAIL:]), flush=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
