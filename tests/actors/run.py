@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Runs random programs of chares over MPI (tools/programs, chare_traffic): on an installed Towpath, by
-both its ABIs, on one host and on two, and on MPICH.
+"""Runs random programs of chares over MPI (tools/programs, chare_traffic): on an installed Towpath,
+by both its ABIs, on one host and on two, and on MPICH.
 
     run.py                   build/install and MPICH
     run.py --filter MPICH    some of them
     run.py --programs 10000  more programs in each job
     run.py --seed 7          other ones
 
-A job passes when it ends in time with status 0 and rank 0 has said "ok". Prints "N passed, M failed".
+A job passes when it ends in time with status 0 and rank 0 has said "ok". Prints "N passed, M
+failed".
 """
 
 import argparse
@@ -64,7 +65,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prefix", type=Path, default=environments.BUILD / "install")
-    parser.add_argument("--filter", default="", help="jobs whose name this regular expression finds")
+    parser.add_argument("--filter", default="", help="jobs whose name this expression finds")
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

@@ -16,7 +16,8 @@ pub enum ActorError {
     Reduction { chare: String, reason: String },
     /// Another version of the library has sent something.
     #[error(
-        "rank {rank} received a message that it does not understand; do all ranks run the same program?"
+        "rank {rank} received a message that it does not understand; do all ranks run the same \
+         program?"
     )]
     Unknown { rank: u32 },
     /// A chare calls the runtime about itself and is not there.
