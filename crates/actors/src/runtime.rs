@@ -116,6 +116,7 @@ impl Runtime {
         let index = Index::new(&words).expect("three words");
         let collection = CollectionId::SINGLE_CHARES;
         if rank >= state.ranks {
+            drop(state);
             return Err(self.no_such_index(collection, index, constructor));
         }
         let mut header =

@@ -3,7 +3,8 @@
 //! deletions and quiescence. A seed gives the same run again.
 
 mod model;
-mod network;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ use towpath_actors::{
 };
 
 use model::Model;
-use network::{WireEnd, Wires};
+use support::{WireEnd, Wires};
 
 /// The only type, entry method, reducer and functions of the programs.
 const WORKER: u32 = 0;

@@ -1,0 +1,264 @@
+//! What programs of chares see, on simulated ranks: groups, single chares, callbacks, the end of a
+//! job, and sentences for wrong calls.
+
+mod support;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use support::{WireEnd, Wires};
+use towpath_actors::collection::ObjectId;
+use towpath_actors::runtime::{broadcast, invocation};
+use towpath_actors::{
+    ActorError, ActorMessage, ChareCallback, ChareId, Chares, CollectionId, CollectionOptions,
+    Contribution, HomeMap, Index, QueueOrder, Runtime,
+};
+
+type Method = dyn Fn(&Runtime, ChareId, &ActorMessage) -> Result<(), String>;
+
+/// Chares without state, whose only method is a function of the test.
+struct Stateless {
+    method: Rc<Method>,
+    /// What the ranks have been told, as "rank function value".
+    told: Rc<RefCell<Vec<String>>>,
+}
+
+impl Chares for Stateless {
+    fn construct(&self, _: &Runtime, _: ChareId, _: &ActorMessage) -> Result<ObjectId, String> {
+        Ok(0)
+    }
+
+    fn invoke(
+        &self,
+        runtime: &Runtime,
+        id: ChareId,
+        _: ObjectId,
+        message: &ActorMessage,
+    ) -> Result<(), String> {
+        (self.method)(runtime, id, message)
+    }
+
+    fn pack(&self, _: &Runtime, _: ObjectId) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn unpack(&self, _: &Runtime, _: u32, _: ChareId, _: &[u8]) -> Result<ObjectId, String> {
+        Ok(0)
+    }
+
+    fn destroy(&self, _: &Runtime, _: ObjectId) {}
+
+    fn combine(&self, _: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {
+        if into.len() != value.len() {
+            return Err(format!("{} bytes meet {}", into.len(), value.len()));
+        }
+        into.iter_mut().zip(value).for_each(|(sum, byte)| *sum += byte);
+        Ok(())
+    }
+
+    fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]) {
+        let rank = runtime.rank();
+        self.told.borrow_mut().push(format!("{rank} {function} {value:?}"));
+    }
+
+    fn chare_name(&self, chare: u32) -> String {
+        format!("Chare{chare}")
+    }
+
+    fn entry_name(&self, entry: u32) -> String {
+        format!("method{entry}")
+    }
+}
+
+/// The ranks of a job.
+struct Job {
+    runtimes: Vec<Runtime>,
+    wires: Rc<RefCell<Wires>>,
+    told: Rc<RefCell<Vec<String>>>,
+}
+
+impl Job {
+    fn new(
+        ranks: u32,
+        method: impl Fn(&Runtime, ChareId, &ActorMessage) -> Result<(), String> + 'static,
+    ) -> Job {
+        let (wires, told) = (Wires::new(ranks, 7), Rc::new(RefCell::default()));
+        let method: Rc<Method> = Rc::new(method);
+        let runtime = |rank| {
+            let chares = Stateless { method: method.clone(), told: told.clone() };
+            let layer = WireEnd { wires: wires.clone(), rank };
+            Runtime::new(Box::new(layer), Box::new(chares), QueueOrder::Fifo)
+        };
+        Job { runtimes: (0..ranks).map(runtime).collect(), wires, told }
+    }
+
+    /// Lets all ranks work for so long that nothing is left to do.
+    fn work(&self) {
+        for _ in 0..2000 {
+            self.runtimes.iter().for_each(|runtime| {
+                runtime.step();
+            });
+        }
+        assert!(self.wires.borrow().are_empty(), "messages are under way");
+    }
+
+    fn ends(&self) -> Vec<Result<Option<i32>, ActorError>> {
+        self.runtimes.iter().map(Runtime::ended).collect()
+    }
+
+    /// What rank 0 says of the end.
+    fn sentence(&self) -> String {
+        self.work();
+        let errors: Vec<ActorError> = self.ends().into_iter().filter_map(Result::err).collect();
+        assert_eq!(errors.len(), 1, "one rank has found the error: {errors:?}");
+        assert!(self.ends().into_iter().all(|end| end.map_or(true, |code| code == Some(1))));
+        errors[0].to_string()
+    }
+}
+
+fn options(map: HomeMap, filled: bool) -> CollectionOptions {
+    CollectionOptions { chare: 3, constructor: 0, map, filled, parameters: Vec::new() }
+}
+
+fn at(collection: CollectionId, index: i32) -> ChareId {
+    ChareId { collection, index: Index::one(index) }
+}
+
+/// Every chare contributes its index to one reduction of the method's collection.
+fn contribute(runtime: &Runtime, id: ChareId, bytes: usize) -> Result<(), String> {
+    let callback = Some(ChareCallback::Function { rank: 1, function: 5 });
+    let value = vec![id.index.words()[0] as u8; bytes];
+    let contribution = Contribution { reducer: 0, elements: 1, callback, value };
+    runtime.contribute(id, contribution).map(|_| ()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_group_has_a_branch_on_every_rank_whoever_makes_it() {
+    let job = Job::new(6, |runtime, id, _| {
+        assert_eq!(id.index, Index::one(runtime.rank() as i32));
+        contribute(runtime, id, 1)
+    });
+    let group = job.runtimes[4].create_collection(options(HomeMap::FirstWord, true));
+    assert_eq!(job.runtimes[4].indexes(group), [Index::one(4)], "its own branch is there at once");
+    job.runtimes[4].broadcast(broadcast(group, 1, &[]));
+    job.work();
+    assert_eq!(*job.told.borrow(), ["1 5 [15]"]);
+}
+
+#[test]
+fn single_chares_are_made_where_the_program_says_and_can_be_deleted() {
+    let job = Job::new(3, |runtime, id, message| {
+        assert_eq!((runtime.rank(), message.payload()), (2, &[9][..]));
+        runtime.delete(id).map_err(|error| error.to_string())
+    });
+    let made = job.runtimes[1].create_chare(0, Some(2), &[]).unwrap();
+    job.runtimes[1].invoke(invocation(made, 1, &[9])).unwrap();
+    job.work();
+    assert!(job.runtimes[2].indexes(made.collection).is_empty());
+    assert!(job.runtimes[1].create_chare(0, Some(3), &[]).is_err(), "there is no rank 3");
+}
+
+#[test]
+fn reductions_of_elements_that_are_inserted_begin_when_all_are_there() {
+    let job = Job::new(4, |runtime, id, _| contribute(runtime, id, 2));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Hash, false));
+    for index in 0..10 {
+        job.runtimes[0].insert(at(array, index), 0, Some(index as u32 % 4), &[]).unwrap();
+        job.runtimes[0].invoke(invocation(at(array, index), 1, &[])).unwrap();
+        job.work();
+    }
+    assert!(job.told.borrow().is_empty());
+    job.runtimes[0].done_inserting(array);
+    job.work();
+    assert_eq!(*job.told.borrow(), ["1 5 [45, 45]"]);
+}
+
+#[test]
+fn an_exit_from_any_chare_ends_all_ranks_with_its_code() {
+    let job = Job::new(5, |runtime, _, _| {
+        runtime.exit(42);
+        Ok(())
+    });
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![5]), true));
+    job.runtimes[0].invoke(invocation(at(array, 3), 1, &[])).unwrap();
+    job.work();
+    assert!(job.ends().into_iter().all(|end| end == Ok(Some(42))));
+}
+
+#[test]
+fn quiescence_comes_after_the_last_message() {
+    let job = Job::new(3, |runtime, id, message| {
+        let [left] = message.payload() else { return Err("a number is missing".into()) };
+        if *left > 0 {
+            let next = at(id.collection, (id.index.words()[0] + 1) % 7);
+            runtime.invoke(invocation(next, 1, &[left - 1])).map_err(|error| error.to_string())?;
+        } else {
+            runtime.start_quiescence(ChareCallback::Function { rank: 2, function: 8 });
+        }
+        Ok(())
+    });
+    let array = job.runtimes[0].create_collection(options(HomeMap::RoundRobin(vec![7]), true));
+    job.runtimes[0].start_quiescence(ChareCallback::Function { rank: 0, function: 7 });
+    job.runtimes[0].invoke(invocation(at(array, 0), 1, &[100])).unwrap();
+    job.work();
+    let mut told = job.told.borrow().clone();
+    told.sort();
+    assert_eq!(told, ["0 7 []", "2 8 []"]);
+}
+
+#[test]
+fn an_index_outside_the_array_is_an_error_of_the_call() {
+    let job = Job::new(2, |_, _, _| Ok(()));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![4]), true));
+    job.work();
+    let error = job.runtimes[1].invoke(invocation(at(array, 4), 6, &[])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "method6 was invoked on Chare3[4], but the array has no element with that index"
+    );
+    assert!(job.runtimes[1].invoke(invocation(at(array, -1), 6, &[])).is_err());
+    assert!(job.runtimes[1].insert(at(array, 4), 0, None, &[]).is_err());
+    assert!(job.runtimes[1].migrate(at(array, 3), 2).is_err(), "there is no rank 2");
+    assert!(job.runtimes[0].delete(at(array, 3)).is_err(), "it is on the other rank");
+}
+
+#[test]
+fn a_message_for_an_element_that_is_never_made_is_named_in_the_end() {
+    let job = Job::new(2, |_, _, _| Ok(()));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Hash, false));
+    job.runtimes[0].invoke(invocation(at(array, 4), 6, &[])).unwrap();
+    job.runtimes[0].start_quiescence(ChareCallback::Ignore);
+    assert_eq!(
+        job.sentence(),
+        "nothing is left to do, but method6 was invoked on Chare3[4], which was never made; 1 \
+         messages wait on this rank"
+    );
+}
+
+#[test]
+fn a_message_for_an_element_that_was_deleted_is_named_in_the_end() {
+    let job = Job::new(2, |runtime, id, _| runtime.delete(id).map_err(|error| error.to_string()));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![4]), true));
+    for _ in 0..2 {
+        job.runtimes[0].invoke(invocation(at(array, 2), 6, &[])).unwrap();
+        job.work();
+    }
+    job.runtimes[0].start_quiescence(ChareCallback::Ignore);
+    assert!(job.sentence().contains("Chare3[2], which has been deleted"), "{}", job.sentence());
+}
+
+#[test]
+fn a_method_that_fails_ends_the_job_with_its_reason() {
+    let job = Job::new(3, |_, _, _| Err("the matrix is singular".into()));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![3]), true));
+    job.runtimes[0].invoke(invocation(at(array, 2), 1, &[])).unwrap();
+    assert_eq!(job.sentence(), "method1 of Chare3[2] failed: the matrix is singular");
+}
+
+#[test]
+fn contributions_that_do_not_fit_together_end_the_job() {
+    let job = Job::new(1, |runtime, id, _| contribute(runtime, id, id.index.words()[0] as usize));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![2]), true));
+    job.runtimes[0].broadcast(broadcast(array, 1, &[]));
+    assert!(job.sentence().contains("0 bytes meet 1"), "{}", job.sentence());
+}
