@@ -151,7 +151,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
 
     /// Receives a message that was announced.
     fn receive_long(&mut self, from: u32, bytes: usize) -> Result<(), LibraryError> {
-        let mut message = ActorMessage::zeroed(bytes.max(HEADER_BYTES));
+        let mut message = ActorMessage::with_bytes(bytes.max(HEADER_BYTES));
         let (to, source) = (message.bytes_mut().as_mut_ptr().cast(), from.cast_signed());
         let mut request = A::REQUEST_NULL;
         // SAFETY: the message has so many bytes and is kept beside the request until that is

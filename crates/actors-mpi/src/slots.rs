@@ -36,7 +36,7 @@ impl<A: BinaryInterface> Slots<A> {
     /// Posts all receives on a communicator.
     pub(crate) fn new(mpi: &Functions<A>, comm: A::Handle) -> Result<Slots<A>, LibraryError> {
         let mut memory: Vec<ActorMessage> =
-            (0..SLOTS).map(|_| ActorMessage::zeroed(SLOT_BYTES)).collect();
+            (0..SLOTS).map(|_| ActorMessage::with_bytes(SLOT_BYTES)).collect();
         let mut requests = Vec::new();
         for slot in &mut memory {
             let (to, mut request) = (slot.bytes_mut().as_mut_ptr().cast(), A::REQUEST_NULL);
@@ -91,7 +91,7 @@ impl<A: BinaryInterface> Slots<A> {
             let bytes = received.try_into().map(u64::from_ne_bytes).unwrap_or(0);
             Arrived::Announced(from, bytes as usize)
         } else {
-            let mut message = ActorMessage::zeroed(received.len().max(HEADER_BYTES));
+            let mut message = ActorMessage::with_bytes(received.len().max(HEADER_BYTES));
             message.bytes_mut()[..received.len()].copy_from_slice(received);
             Arrived::Message(from, message)
         };

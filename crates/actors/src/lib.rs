@@ -19,6 +19,7 @@
 //!    reduction     contributions of elements that migrate, begin and end meanwhile
 //!  quiescence      when nothing is left to do
 //!  message         header and payload as they are sent
+//!    pool          memory of messages that is used again
 //!  control         what runtimes tell each other
 //! ```
 //!
@@ -44,6 +45,7 @@ pub mod layer;
 pub mod location;
 pub mod message;
 mod migration;
+mod pool;
 pub mod queue;
 pub mod quiescence;
 pub mod reduction;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use bytemuck::{Pod, Zeroable};
 
 use crate::index::{Index, LONGEST};
+use crate::pool::{self, Block};
 
 /// What a message asks of the rank that it reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,11 +83,8 @@ pub struct ActorHeader {
 
 /// Bytes in front of the payload: the payload is aligned as the message is.
 pub const HEADER_BYTES: usize = size_of::<ActorHeader>();
-/// Messages are aligned for every type of C, and sizes of their memory are multiples of this.
-type Block = u128;
-const BLOCK: usize = size_of::<Block>();
-const HEADER_BLOCKS: usize = HEADER_BYTES / BLOCK;
-const _: () = assert!(HEADER_BYTES.is_multiple_of(BLOCK));
+const HEADER_BLOCKS: usize = HEADER_BYTES / size_of::<Block>();
+const _: () = assert!(HEADER_BYTES.is_multiple_of(size_of::<Block>()));
 
 impl ActorHeader {
     /// A header of this kind, without priority; `index` is that of one chare, or none.
@@ -139,10 +137,10 @@ pub struct ActorMessage {
 }
 
 impl ActorMessage {
-    /// A message with a payload of so many bytes, all zero.
+    /// A message with a payload of so many bytes, whose content is arbitrary.
     #[must_use]
     pub fn new(header: ActorHeader, payload: usize) -> ActorMessage {
-        let mut message = ActorMessage::zeroed(HEADER_BYTES + payload);
+        let mut message = ActorMessage::with_bytes(HEADER_BYTES + payload);
         *message.header_mut() = header;
         message
     }
@@ -155,14 +153,15 @@ impl ActorMessage {
         message
     }
 
-    /// Memory for a message of so many bytes in all, which is about to arrive.
+    /// Memory for a message of so many bytes in all, which is about to arrive; its content is
+    /// arbitrary.
     ///
     /// # Panics
     /// If that is less than a header.
     #[must_use]
-    pub fn zeroed(bytes: usize) -> ActorMessage {
+    pub fn with_bytes(bytes: usize) -> ActorMessage {
         assert!(bytes >= HEADER_BYTES, "a message begins with its header");
-        ActorMessage { blocks: vec![0; bytes.div_ceil(BLOCK)], bytes }
+        ActorMessage { blocks: pool::take(bytes), bytes }
     }
 
     /// All of it, as it is sent.
@@ -196,6 +195,12 @@ impl ActorMessage {
     /// Its payload, to be written.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.bytes_mut()[HEADER_BYTES..]
+    }
+}
+
+impl Drop for ActorMessage {
+    fn drop(&mut self) {
+        pool::give(std::mem::take(&mut self.blocks));
     }
 }
 

@@ -22,9 +22,6 @@ use crate::reduction::Contribution;
 use crate::state::{NoSuchIndex, State};
 use crate::tree::SpanningTree;
 
-/// Messages that are taken from the layer below before the scheduler looks at its queue again.
-const ARRIVALS: usize = 32;
-
 /// The runtime of one rank.
 pub struct Runtime {
     pub(crate) chares: Box<dyn Chares>,
@@ -45,6 +42,7 @@ impl Runtime {
             rank,
             ranks,
             queue: MessageQueue::new(order),
+            unpolled: 0,
             counts: MessageCounts::default(),
             collections: FxHashMap::default(),
             early: FxHashMap::default(),
@@ -326,20 +324,25 @@ impl Runtime {
         }
     }
 
-    /// Takes in what has arrived, and processes one message. Whether there was anything to do.
+    /// Takes in a message that has arrived, and processes one. Whether there was anything to do.
     pub fn step(&self) -> bool {
-        let mut arrived = false;
-        for _ in 0..ARRIVALS {
-            let received = self.state.borrow_mut().layer.receive();
-            let Some((from, message)) = received else { break };
-            arrived = true;
+        let (arrived, next) = {
+            let state = &mut *self.state.borrow_mut();
+            let arrived = state.poll();
+            let next = if arrived.is_none() { state.queue.pop() } else { None };
+            (arrived, next)
+        };
+        if let Some((from, message)) = arrived {
             self.noticed(self.handle(message.into(), Some(from)));
+            let next = self.state.borrow_mut().queue.pop();
+            if let Some(message) = next {
+                self.noticed(self.execute(message));
+            }
+            return true;
         }
-        let next = self.state.borrow_mut().queue.pop();
         match next {
             Some(message) => self.noticed(self.execute(message)),
-            None if !arrived => return self.idle(),
-            None => {}
+            None => return self.idle(),
         }
         true
     }

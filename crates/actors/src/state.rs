@@ -16,11 +16,17 @@ use crate::queue::MessageQueue;
 use crate::quiescence::{MessageCounts, Quiescence};
 use crate::tree::SpanningTree;
 
+/// While the queue is not empty and nothing arrives, the layer below is polled once in so many
+/// messages.
+const UNPOLLED: u32 = 8;
+
 pub(crate) struct State {
     pub(crate) layer: Box<dyn MachineLayer>,
     pub(crate) rank: u32,
     pub(crate) ranks: u32,
     pub(crate) queue: MessageQueue,
+    /// Messages until the layer is polled again.
+    pub(crate) unpolled: u32,
     pub(crate) counts: MessageCounts,
     pub(crate) collections: FxHashMap<CollectionId, Collection>,
     /// Messages for collections that this rank does not have yet.
@@ -45,6 +51,17 @@ pub(crate) struct AheadOfCollection {
 pub(crate) struct NoSuchIndex;
 
 impl State {
+    /// What has arrived. Does not always look while there are other messages.
+    pub(crate) fn poll(&mut self) -> Option<(u32, ActorMessage)> {
+        if self.unpolled > 0 && !self.queue.is_empty() {
+            self.unpolled -= 1;
+            return None;
+        }
+        let arrived = self.layer.receive();
+        self.unpolled = if arrived.is_some() { 0 } else { UNPOLLED };
+        arrived
+    }
+
     /// The tree in which all ranks are told what is about the whole job.
     pub(crate) fn job_tree(&self) -> SpanningTree {
         SpanningTree::new(0, self.rank, self.ranks)
