@@ -187,7 +187,7 @@ impl Chares for Workers {
         let (_, invoked) = self.objects.borrow_mut().remove(&object).expect("the object is here");
         // Some elements are long messages.
         let mut packed = invoked.to_ne_bytes().to_vec();
-        packed.resize(if invoked % 2 == 0 { 8 } else { 200 }, 0);
+        packed.resize(if invoked.is_multiple_of(2) { 8 } else { 200 }, 0);
         packed
     }
 

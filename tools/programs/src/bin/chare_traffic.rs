@@ -271,7 +271,7 @@ impl Chares for Traffic {
         let worker = self.0.borrow_mut().objects.remove(&object).expect("the object is here");
         let mut packed =
             [worker.invoked, u64::from(worker.contributed)].map(u64::to_ne_bytes).concat();
-        packed.resize(if worker.invoked % 3 == 0 { LONGEST } else { 16 }, 0);
+        packed.resize(if worker.invoked.is_multiple_of(3) { LONGEST } else { 16 }, 0);
         packed
     }
 
