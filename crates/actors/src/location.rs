@@ -90,7 +90,8 @@ fn product(extents: &[u32]) -> u64 {
 fn place(index: &Index, extents: &[u32]) -> u64 {
     let words = index.words().iter().zip(extents);
     words.fold(0, |place, (word, extent)| {
-        place * u64::from(*extent) + u64::from(word.cast_unsigned())
+        // An array with more elements than this can count is never filled.
+        place.wrapping_mul(u64::from(*extent)).wrapping_add(u64::from(word.cast_unsigned()))
     })
 }
 
@@ -189,7 +190,10 @@ impl Location {
 
     /// An element that has migrated so many times exists no more. Only its home remembers that.
     pub fn deleted(&mut self, index: Index, migrations: u32) {
-        if self.home(&index) == self.rank {
+        if self.map == HomeMap::FirstWord {
+            // Names of single chares are not used again.
+            self.homed.remove(&index);
+        } else if self.home(&index) == self.rank {
             self.record(index, KnownPlace { rank: self.rank, migrations, deleted: true });
         } else {
             self.remembered.remove(&index);
@@ -267,7 +271,7 @@ mod tests {
 
     #[test]
     fn older_news_do_not_replace_newer_ones() {
-        let mut home = Location::new(HomeMap::FirstWord, 0, 4);
+        let mut home = Location::new(HomeMap::Block(vec![8]), 0, 4);
         let index = Index::one(0);
         assert_eq!(home.find(&index), Lookup::NotCreated);
         assert_eq!(home.created(index, 1), Some(0));
