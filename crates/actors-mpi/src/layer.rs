@@ -202,6 +202,10 @@ impl<A: BinaryInterface> MpiLayer<A> {
         while !is_complete(&self.mpi, &mut barrier)? {
             self.poll()?;
         }
+        // What was announced has been sent.
+        while !self.receives.is_empty() {
+            self.poll()?;
+        }
         Ok(())
     }
 

@@ -22,7 +22,9 @@ use crate::message::ActorMessage;
 pub struct InsertBarrier {
     /// Who asked for the elements.
     pub source: u32,
-    /// How many elements it had asked for, by the rank that constructs them.
+    /// How many barriers it had sent before.
+    pub epoch: u32,
+    /// How many elements it has asked for since, by the rank that constructs them.
     pub asked: Vec<(u32, u64)>,
     /// Whether reductions may begin: the first elements are all there.
     pub opens: bool,
@@ -77,8 +79,9 @@ pub struct Broadcasts {
     /// Those that elements under way may lack.
     kept: Vec<(u32, Rc<ActorMessage>)>,
     in_transit: Vec<InTransit>,
-    /// Elements constructed here, by who asked for them.
-    constructed: FxHashMap<u32, u64>,
+    /// Elements constructed here that no barrier has counted, by who asked for them and how many
+    /// barriers that rank had sent before.
+    constructed: FxHashMap<(u32, u32), u64>,
 }
 
 impl Broadcasts {
@@ -100,8 +103,8 @@ impl Broadcasts {
     }
 
     /// An element that a rank asked for has been constructed here.
-    pub fn constructed(&mut self, source: u32) {
-        *self.constructed.entry(source).or_default() += 1;
+    pub fn constructed(&mut self, source: u32, epoch: u32) {
+        *self.constructed.entry((source, epoch)).or_default() += 1;
     }
 
     /// Accepts the next one if it is here and nothing holds it up.
@@ -109,9 +112,11 @@ impl Broadcasts {
         let number = self.accepted + 1;
         if let Numbered::Barrier(barrier) = self.early.get(&number)? {
             let asked = barrier.asked.iter().find(|(at, _)| *at == rank).map_or(0, |asked| asked.1);
-            if self.constructed.get(&barrier.source).copied().unwrap_or(0) < asked {
+            let counted = (barrier.source, barrier.epoch);
+            if self.constructed.get(&counted).copied().unwrap_or(0) < asked {
                 return None;
             }
+            self.constructed.remove(&counted);
         }
         self.accepted = number;
         let item = self.early.remove(&number)?;
@@ -218,13 +223,15 @@ mod tests {
     #[test]
     fn a_barrier_holds_until_the_elements_are_there() {
         let mut broadcasts = Broadcasts::default();
-        let barrier = InsertBarrier { source: 3, asked: vec![(0, 2), (1, 5)], opens: false };
+        let barrier =
+            InsertBarrier { source: 3, epoch: 1, asked: vec![(0, 2), (1, 5)], opens: false };
         broadcasts.arrived(1, Numbered::Barrier(barrier));
         broadcasts.arrived(2, message(20));
-        broadcasts.constructed(3);
-        broadcasts.constructed(4);
+        for (source, epoch) in [(3, 1), (4, 1), (3, 2)] {
+            broadcasts.constructed(source, epoch);
+        }
         assert!(accepted(&mut broadcasts).is_empty());
-        broadcasts.constructed(3);
+        broadcasts.constructed(3, 1);
         assert_eq!(accepted(&mut broadcasts), [1, 2]);
     }
 

@@ -35,7 +35,7 @@ impl CollectionId {
 /// What a collection is, as all ranks are told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionOptions {
-    /// The type of its chares, as the program numbers types.
+    /// The type of its chares, as the program numbers types ([`NO_TYPE`]: of the single chares).
     pub chare: u32,
     /// The constructor of the elements that it begins with.
     pub constructor: u32,
@@ -47,6 +47,9 @@ pub struct CollectionOptions {
     pub parameters: Vec<u8>,
 }
 
+/// Type of the single chares, which may be of several.
+pub const NO_TYPE: u32 = u32::MAX;
+
 /// What the program calls an object of its own.
 pub type ObjectId = u64;
 
@@ -54,7 +57,8 @@ pub type ObjectId = u64;
 #[derive(Debug)]
 pub(crate) struct ArrayElement {
     pub(crate) index: Index,
-    pub(crate) object: ObjectId,
+    /// Nothing while its constructor runs.
+    pub(crate) object: Option<ObjectId>,
     /// Number of its next reduction.
     pub(crate) reduction: u32,
     /// It gets broadcasts with greater numbers from this rank.
@@ -63,8 +67,8 @@ pub(crate) struct ArrayElement {
     pub(crate) migrations: u32,
     /// How often they had when this one was constructed.
     pub(crate) created: u32,
-    /// Entry methods of it that are running: more than one if it invokes itself.
-    pub(crate) running: u32,
+    /// Whether a method of it is running.
+    pub(crate) is_running: bool,
     /// What happens once none is.
     pub(crate) deferred: Deferred,
 }
@@ -73,8 +77,8 @@ impl ArrayElement {
     /// An element whose constructor is about to run.
     pub(crate) fn new(index: Index, reduction: u32, since: u32, migrations: u32) -> ArrayElement {
         let created = migrations;
-        let (object, running, deferred) = (0, 1, Deferred::Nothing);
-        ArrayElement { index, object, reduction, since, migrations, created, running, deferred }
+        let (object, is_running, deferred) = (None, true, Deferred::Nothing);
+        ArrayElement { index, object, reduction, since, migrations, created, is_running, deferred }
     }
 }
 
@@ -103,9 +107,12 @@ pub(crate) struct Collection {
     pub(crate) inserting: FxHashMap<Index, Vec<MessageHandle>>,
     /// Elements that are about to arrive here, or to be asked for. Messages for them wait.
     pub(crate) expected: FxHashMap<Index, u32>,
-    /// Elements that this rank has asked others to construct, and how many of those it has said.
+    /// Whether the elements with which it begins are here.
+    pub(crate) is_filled: bool,
+    /// Elements that this rank has asked for since its last barrier, by the rank that constructs
+    /// them, and how many barriers it has sent.
     pub(crate) asked: FxHashMap<u32, u64>,
-    pub(crate) asked_since_barrier: bool,
+    pub(crate) barriers: u32,
 }
 
 impl Collection {
@@ -128,7 +135,8 @@ impl Collection {
             inserting: FxHashMap::default(),
             expected: FxHashMap::default(),
             asked: FxHashMap::default(),
-            asked_since_barrier: false,
+            is_filled: !options.filled,
+            barriers: 0,
         }
     }
 
@@ -158,6 +166,16 @@ impl Collection {
                 self.expected.remove(index);
             }
         }
+    }
+
+    /// The first request to make an element of this index.
+    pub(crate) fn next_request(&mut self, index: &Index) -> Option<MessageHandle> {
+        let requests = self.inserting.get_mut(index)?;
+        let first = requests.remove(0);
+        if requests.is_empty() {
+            self.inserting.remove(index);
+        }
+        Some(first)
     }
 
     /// Takes an element out of its place.

@@ -3,7 +3,7 @@
 use crate::chares::ChareId;
 use crate::collection::{ArrayElement, Collection, CollectionId, CollectionOptions};
 use crate::control::{CollectionMessage, ControlMessage};
-use crate::message::{ActorHeader, ActorMessage, MessageHandle, MessageKind};
+use crate::message::{AT_HOME, ActorHeader, ActorMessage, MessageHandle, MessageKind};
 use crate::runtime::{Processed, Runtime};
 use crate::state::AheadOfCollection;
 use crate::tree::SpanningTree;
@@ -35,6 +35,9 @@ impl Runtime {
     /// Constructs the elements with which a collection begins, and takes up what came too early.
     pub(crate) fn fill(&self, id: CollectionId, options: &CollectionOptions) {
         self.noticed(self.construct_first(id, options));
+        if let Some(collection) = self.state.borrow_mut().collections.get_mut(&id) {
+            collection.is_filled = true;
+        }
         let early = self.state.borrow_mut().early.remove(&id).unwrap_or_default();
         for AheadOfCollection { message, from } in early {
             self.state.borrow_mut().counts.waiting -= 1;
@@ -97,7 +100,7 @@ impl Runtime {
         let mut state = self.state.borrow_mut();
         let collection = state.collections.get_mut(&id.collection);
         if let Some(element) = collection.and_then(|known| known.element_mut(&id.index)) {
-            element.object = object;
+            element.object = Some(object);
         }
         state.release(id.collection, &id.index);
         drop(state);
@@ -120,9 +123,47 @@ impl Runtime {
         {
             let mut state = self.state.borrow_mut();
             let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
-            collection.broadcasts.constructed(header.asker);
+            collection.broadcasts.constructed(header.asker, header.number);
         }
         self.accept_broadcasts(id.collection)
+    }
+
+    /// Asks the home of an index for an element; the request has been counted as sent.
+    pub(crate) fn ask_for_element(&self, mut message: MessageHandle) -> Processed {
+        let mut header = *message.header();
+        let (id, index) = (CollectionId(header.collection), header.index());
+        let mut guard = self.state.borrow_mut();
+        let state = &mut *guard;
+        let Some(collection) = state.collections.get_mut(&id) else {
+            state.counts.waiting += 1;
+            state.early.entry(id).or_default().push(AheadOfCollection { message, from: None });
+            return Ok(());
+        };
+        if !collection.location.contains(&index) {
+            state.counts.sent -= 1;
+            drop(guard);
+            return Err(self.misdirected(&header));
+        }
+        let home = collection.location.home(&index);
+        if header.place == AT_HOME {
+            header.place = home;
+        }
+        header.number = collection.barriers;
+        *collection.asked.entry(header.place).or_default() += 1;
+        if let MessageHandle::Owned(message) = &mut message {
+            *message.header_mut() = header;
+        }
+        if home == state.rank {
+            state.counts.processed += 1;
+            drop(guard);
+            return self.place_element(message, false);
+        }
+        if message.bytes().len() > state.layer.ordered_bytes() {
+            // Messages that are sent to the element may arrive before this.
+            state.tell(home, id, CollectionMessage::Inserting { index });
+        }
+        state.layer.send(home, message);
+        Ok(())
     }
 
     /// At the home of an index: says where its element is constructed. It may have been announced
@@ -138,6 +179,13 @@ impl Runtime {
             collection.no_longer_expected(&index);
         }
         let on = header.place;
+        if !collection.is_filled {
+            // The elements with which the collection begins come first.
+            collection.inserting.entry(index).or_default().push(message);
+            state.counts.processed -= 1;
+            state.counts.waiting += 1;
+            return Ok(());
+        }
         let insert = collection.location.created(index, on).map(|migrations| {
             header.set_kind(MessageKind::Insert);
             header.migrations = migrations;

@@ -5,9 +5,44 @@ use crate::chares::ChareId;
 use crate::collection::CollectionId;
 use crate::message::{ActorMessage, BARRIER, MessageHandle, MessageKind};
 use crate::runtime::{Processed, Runtime};
-use crate::state::NoSuchIndex;
+use crate::state::{AheadOfCollection, NoSuchIndex};
 
 impl Runtime {
+    /// Asks the root of a collection for a broadcast, which has been counted as sent.
+    pub(crate) fn request_broadcast(&self, message: MessageHandle) -> Processed {
+        let header = *message.header();
+        let id = CollectionId(header.collection);
+        let mut guard = self.state.borrow_mut();
+        let state = &mut *guard;
+        let Some(collection) = state.collections.get(&id) else {
+            state.counts.waiting += 1;
+            state.early.entry(id).or_default().push(AheadOfCollection { message, from: None });
+            return Ok(());
+        };
+        let is_barrier = header.flags & BARRIER != 0;
+        if is_barrier && message.payload().is_empty() {
+            // It was not possible to say what had been inserted.
+            state.counts.processed += 1;
+            drop(guard);
+            self.insert_barrier(id, true);
+            return Ok(());
+        }
+        if !is_barrier && !collection.asked.is_empty() {
+            // Elements that this rank has inserted get it too.
+            drop(guard);
+            self.insert_barrier(id, false);
+            guard = self.state.borrow_mut();
+        }
+        let state = &mut *guard;
+        if id.root() != state.rank {
+            state.layer.send(id.root(), message);
+            return Ok(());
+        }
+        state.counts.processed += 1;
+        drop(guard);
+        self.number_broadcast(message)
+    }
+
     /// At the root of a collection: numbers a broadcast.
     pub(crate) fn number_broadcast(&self, message: MessageHandle) -> Processed {
         let mut header = *message.header();
@@ -95,11 +130,11 @@ impl Runtime {
             let element = known.elements.get_mut(place);
             place += 1;
             known.broadcasts.delivering(header.number, place);
-            let Some(element) = element.filter(|element| element.since < header.number) else {
-                continue;
-            };
-            element.running += 1;
-            let (index, object) = (element.index, element.object);
+            let element = element.filter(|element| element.since < header.number);
+            let Some(element) = element else { continue };
+            let Some(object) = element.object else { continue };
+            element.is_running = true;
+            let index = element.index;
             drop(state);
             let id = ChareId { collection, index };
             let result = self.chares.invoke(self, id, object, message);

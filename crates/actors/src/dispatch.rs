@@ -16,6 +16,14 @@ impl Runtime {
         if kind == MessageKind::Control {
             return self.control(&message, from);
         }
+        match kind {
+            // This rank asks itself, once it has the collection.
+            MessageKind::BroadcastRequest if from.is_none() => {
+                return self.request_broadcast(message);
+            }
+            MessageKind::InsertRequest if from.is_none() => return self.ask_for_element(message),
+            _ => {}
+        }
         let id = CollectionId(header.collection);
         let mut guard = self.state.borrow_mut();
         let state = &mut *guard;
@@ -52,7 +60,7 @@ impl Runtime {
         match kind {
             MessageKind::BroadcastRequest => self.number_broadcast(message),
             MessageKind::Broadcast => self.pass_broadcast(message),
-            MessageKind::InsertRequest => self.place_element(message, from.is_some() && is_long),
+            MessageKind::InsertRequest => self.place_element(message, is_long),
             MessageKind::Arrival => self.element_arrives(&message, from),
             MessageKind::Invoke | MessageKind::Insert | MessageKind::Control => Ok(()),
         }
@@ -60,7 +68,12 @@ impl Runtime {
 
     /// A message has left the queue.
     pub(crate) fn execute(&self, message: MessageHandle) -> Processed {
-        match message.header().kind() {
+        let kind = message.header().kind();
+        if kind != Some(MessageKind::Control) && self.has_failed() {
+            // The job is about to end.
+            return Ok(());
+        }
+        match kind {
             Some(MessageKind::Invoke) => self.invoke_now(message),
             Some(MessageKind::Insert) => self.construct_inserted(&message),
             Some(MessageKind::Broadcast) => self.deliver_broadcast(&message),
@@ -79,15 +92,13 @@ impl Runtime {
             drop(state);
             return routed.map_err(|NoSuchIndex| self.misdirected(&header));
         };
-        let (object, created) = (element.object, element.created);
-        if header.flags & COPY != 0 && header.migrations < created {
-            // The element for which this copy is exists no more.
-            state.counts.processed += 1;
-            return Ok(());
-        }
-        element.running += 1;
+        // The element for which a copy of a broadcast is may exist no more.
+        let is_late = header.flags & COPY != 0 && header.migrations < element.created;
+        let object = element.object.filter(|_| !is_late);
+        element.is_running |= object.is_some();
         state.counts.processed += 1;
         drop(state);
+        let Some(object) = object else { return Ok(()) };
         let result = self.chares.invoke(self, id, object, &message);
         self.returned(id)?;
         result.map_err(|reason| self.method_failed(id, header.entry, reason))
@@ -100,8 +111,8 @@ impl Runtime {
         let Some(element) = collection.and_then(|known| known.element_mut(&id.index)) else {
             return Ok(());
         };
-        element.running -= 1;
-        let decided = element.running == 0 && element.deferred != Deferred::Nothing;
+        element.is_running = false;
+        let decided = element.deferred != Deferred::Nothing;
         drop(state);
         if decided { self.do_deferred(id) } else { Ok(()) }
     }
@@ -155,8 +166,8 @@ impl Runtime {
             CollectionMessage::Deleted { index, migrations } => {
                 collection.location.deleted(index, migrations);
                 let is_free = collection.location.find(&index) == Lookup::Deleted;
-                let requests = collection.inserting.get_mut(&index).filter(|_| is_free);
-                if let Some(request) = requests.and_then(Vec::pop) {
+                let request = if is_free { collection.next_request(&index) } else { None };
+                if let Some(request) = request {
                     state.counts.waiting -= 1;
                     state.counts.processed += 1;
                     drop(guard);

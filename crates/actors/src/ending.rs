@@ -2,7 +2,7 @@
 
 use crate::callback::ChareCallback;
 use crate::chares::ChareId;
-use crate::collection::CollectionId;
+use crate::collection::{CollectionId, NO_TYPE};
 use crate::control::{ControlMessage, ExitScope};
 use crate::error::ActorError;
 use crate::index::Index;
@@ -81,17 +81,12 @@ impl Runtime {
             let waiting = state.counts.waiting;
             let first = state.first_waiting();
             drop(state);
-            let error = first.map(|(header, is_deleted)| {
+            let error = first.map(|(header, why)| {
                 let (chare, method) = self.named(CollectionId(header.collection), header.entry);
-                ActorError::Undelivered {
-                    chare,
-                    method,
-                    index: header.index(),
-                    is_deleted,
-                    waiting,
-                }
+                ActorError::Undelivered { chare, method, index: header.index(), why, waiting }
             });
-            self.state.borrow_mut().error = error;
+            let mut state = self.state.borrow_mut();
+            state.error = state.error.take().or(error);
         }
     }
 
@@ -101,6 +96,7 @@ impl Runtime {
 
     pub(crate) fn named(&self, collection: CollectionId, entry: u32) -> (String, String) {
         let chare = self.state.borrow().collections.get(&collection).map(|known| known.chare);
+        let chare = chare.filter(|chare| *chare != NO_TYPE);
         let chare = chare.map_or_else(|| "chare".into(), |chare| self.chares.chare_name(chare));
         (chare, self.chares.entry_name(entry))
     }

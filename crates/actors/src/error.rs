@@ -8,6 +8,18 @@ pub enum ActorError {
     /// No element can have this index.
     #[error("{method} was invoked on {chare}{index}, but the array has no element with that index")]
     NoSuchIndex { chare: String, method: String, index: Index },
+    /// There are fewer ranks.
+    #[error("rank {rank} was named, but the job has {ranks} ranks, which are numbered from 0")]
+    NoSuchRank { rank: u32, ranks: u32 },
+    /// An array cannot have these extents.
+    #[error(
+        "an array with the extents {extents:?} cannot be made: it may have six dimensions, each of \
+         at most 2147483647 elements"
+    )]
+    Extents { extents: Vec<u32> },
+    /// A single chare contributes to a reduction.
+    #[error("contribute was called for single chare {index}, which belongs to no array or group")]
+    NoReduction { index: Index },
     /// A method has failed.
     #[error("{method} of {chare}{index} failed: {reason}")]
     Method { chare: String, method: String, index: Index, reason: String },
@@ -25,9 +37,8 @@ pub enum ActorError {
     NotHere { what: &'static str, rank: u32 },
     /// Nothing is left to do, and messages wait for chares that do not exist.
     #[error(
-        "nothing is left to do, but {method} was invoked on {chare}{index}, which {}; {waiting} \
-         messages wait on this rank",
-        if *is_deleted { "has been deleted" } else { "was never made" }
+        "nothing is left to do, but {method} waits for {chare}{index}, which {why}; {waiting} \
+         messages wait on this rank"
     )]
-    Undelivered { chare: String, method: String, index: Index, is_deleted: bool, waiting: u64 },
+    Undelivered { chare: String, method: String, index: Index, why: &'static str, waiting: u64 },
 }

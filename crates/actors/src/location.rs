@@ -6,7 +6,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 use std::hash::BuildHasher;
 
-use crate::index::Index;
+use crate::index::{Index, LONGEST};
 
 /// Places of elements whose home is elsewhere that a rank remembers, at most. It forgets all when
 /// there are more.
@@ -26,6 +26,20 @@ pub enum HomeMap {
 }
 
 impl HomeMap {
+    /// The extents, if they are not those of an array: more of them than an index has words, or one
+    /// that is more than a word can count.
+    pub(crate) fn check(&self) -> Result<(), Vec<u32>> {
+        match self {
+            HomeMap::Block(extents) | HomeMap::RoundRobin(extents)
+                if extents.len() > LONGEST
+                    || extents.iter().any(|extent| *extent > i32::MAX.cast_unsigned()) =>
+            {
+                Err(extents.clone())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The home of an index among so many ranks.
     #[must_use]
     pub fn home(&self, index: &Index, ranks: u32) -> u32 {
@@ -141,12 +155,6 @@ impl Location {
     pub fn new(map: HomeMap, rank: u32, ranks: u32) -> Location {
         let (homed, remembered) = (FxHashMap::default(), FxHashMap::default());
         Location { map, rank, ranks, homed, remembered }
-    }
-
-    /// Where elements begin.
-    #[must_use]
-    pub fn map(&self) -> &HomeMap {
-        &self.map
     }
 
     /// The home of an index.

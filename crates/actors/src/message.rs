@@ -51,6 +51,9 @@ pub const RESULT: u16 = 8;
 /// Flag: a broadcast that is not for chares ([`crate::broadcast::InsertBarrier`]).
 pub const BARRIER: u16 = 16;
 
+/// Place of an insertion that shall be at the home of its index.
+pub const AT_HOME: u32 = u32::MAX;
+
 /// What stands in front of the payload.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -68,14 +71,15 @@ pub struct ActorHeader {
     pub priority: i32,
     /// The reference number, by which a chare finds the message that it expects.
     pub reference: u32,
-    /// Of a broadcast: its number. Of an arrival: the element's next reduction.
+    /// Of a broadcast: its number. Of an arrival: the element's next reduction. Of insertions: how
+    /// many barriers the asker has sent ([`crate::broadcast::InsertBarrier`]).
     pub number: u32,
     /// Of insertions, arrivals and copies of broadcasts: how often elements of this index have
     /// migrated, with this time.
     pub migrations: u32,
     /// Of insertions: the rank that asks for the element.
     pub asker: u32,
-    /// Of insertions: the rank where the element shall be. Of an arrival: how many broadcasts the
+    /// Of insertions: the rank where the element shall be, or [`AT_HOME`]. Of an arrival: how many broadcasts the
     /// element has had.
     pub place: u32,
     index: [i32; LONGEST],

@@ -46,7 +46,8 @@ impl Runtime {
             element.since = collection.broadcasts.accepted().max(since);
             (element, chare, copies, steps)
         };
-        let (packed, migrations) = (self.chares.pack(self, element.object), element.migrations);
+        let Some(object) = element.object else { return Ok(()) };
+        let (packed, migrations) = (self.chares.pack(self, object), element.migrations);
         {
             let mut state = self.state.borrow_mut();
             let message = arrival(id, &element, &packed);
@@ -103,7 +104,7 @@ impl Runtime {
         let mut state = self.state.borrow_mut();
         let collection = state.collections.get_mut(&id.collection);
         if let Some(element) = collection.and_then(|known| known.element_mut(&index)) {
-            element.object = object;
+            element.object = Some(object);
         }
         state.release(id.collection, &index);
         drop(state);
@@ -127,7 +128,9 @@ impl Runtime {
             state.tell(home, id.collection, deleted);
             (element.object, chare, steps)
         };
-        self.chares.destroy(self, object);
+        if let Some(object) = object {
+            self.chares.destroy(self, object);
+        }
         self.follow(id.collection, chare, steps)
     }
 }

@@ -24,7 +24,7 @@ use crate::tree::SpanningTree;
 pub struct Contribution {
     /// How contributions are combined ([`crate::Chares::combine`]).
     pub reducer: u32,
-    /// How many elements have contributed.
+    /// How many elements have contributed. The runtime sets it.
     pub elements: u64,
     /// Who gets the result; the first that contributes one decides.
     pub callback: Option<ChareCallback>,
@@ -73,8 +73,8 @@ pub enum ReductionMessage {
 pub enum ReductionStep {
     /// Send this to a rank.
     Send(u32, ReductionMessage),
-    /// At the root: a reduction is complete; its number and result.
-    Complete(u32, Contribution),
+    /// At the root: a reduction is complete; its result.
+    Complete(Contribution),
 }
 
 /// Combines two values of a reducer: the second into the first.
@@ -265,7 +265,7 @@ impl Reductions {
         }
     }
 
-    /// MessageCounts elements from `number` on.
+    /// Counts elements from `number` on.
     fn change(&mut self, number: u32, elements: i64) {
         if number <= self.next {
             self.elements += elements;
@@ -383,7 +383,7 @@ impl Reductions {
             }
             let combined = self.gathered.remove(&self.incomplete).and_then(|all| all.combined);
             // Without a contribution, all elements have ended: nobody waits for the result.
-            steps.extend(combined.map(|all| ReductionStep::Complete(self.incomplete, all)));
+            steps.extend(combined.map(|all| ReductionStep::Complete(all)));
             self.incomplete += 1;
         }
     }

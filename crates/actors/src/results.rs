@@ -27,8 +27,8 @@ impl Runtime {
                     let control = CollectionMessage::Reduction(message);
                     self.state.borrow_mut().tell(rank, id, control);
                 }
-                ReductionStep::Complete(_, Contribution { callback, value, .. }) => {
-                    self.call(callback.unwrap_or(ChareCallback::Ignore), &value)?;
+                ReductionStep::Complete(Contribution { callback, value, .. }) => {
+                    self.noticed(self.call(callback.unwrap_or(ChareCallback::Ignore), &value));
                 }
             }
         }
@@ -54,6 +54,7 @@ impl Runtime {
                 self.broadcast(result(kind, collection, None, entry, reference));
             }
             ChareCallback::Function { rank, function } => {
+                self.check_rank(Some(rank))?;
                 let value = value.to_vec();
                 let call = ControlMessage::CallBack { function, value };
                 self.state.borrow_mut().tell(rank, CollectionId::SINGLE_CHARES, call);

@@ -9,13 +9,13 @@ use rustc_hash::FxHashMap;
 use crate::broadcast::InsertBarrier;
 use crate::callback::ChareCallback;
 use crate::chares::{ChareId, Chares};
-use crate::collection::{CollectionId, CollectionOptions, Deferred};
-use crate::control::{CollectionMessage, ControlMessage, ExitScope};
+use crate::collection::{CollectionId, CollectionOptions, Deferred, NO_TYPE};
+use crate::control::{ControlMessage, ExitScope};
 use crate::error::ActorError;
 use crate::index::Index;
 use crate::layer::MachineLayer;
 use crate::location::HomeMap;
-use crate::message::{ActorHeader, ActorMessage, BARRIER, MessageKind};
+use crate::message::{AT_HOME, ActorHeader, ActorMessage, BARRIER, MessageKind};
 use crate::queue::{MessageQueue, QueueOrder};
 use crate::quiescence::{MessageCounts, Quiescence};
 use crate::reduction::Contribution;
@@ -55,7 +55,7 @@ impl Runtime {
         };
         let runtime = Runtime { chares, state: RefCell::new(state) };
         let options = CollectionOptions {
-            chare: u32::MAX,
+            chare: NO_TYPE,
             constructor: 0,
             map: HomeMap::FirstWord,
             filled: false,
@@ -79,7 +79,14 @@ impl Runtime {
 
     /// Makes a collection. Its elements on this rank are constructed once the running method has
     /// returned, unless it is a group, whose branch is there at once.
-    pub fn create_collection(&self, options: CollectionOptions) -> CollectionId {
+    ///
+    /// # Errors
+    /// An array has more dimensions than an index has words, or an extent that no index can reach.
+    pub fn create_collection(
+        &self,
+        options: CollectionOptions,
+    ) -> Result<CollectionId, ActorError> {
+        options.map.check().map_err(|extents| ActorError::Extents { extents })?;
         let id = {
             let mut state = self.state.borrow_mut();
             state.collections_made += 1;
@@ -94,7 +101,7 @@ impl Runtime {
             let rank = state.rank;
             state.tell(rank, id, fill);
         }
-        id
+        Ok(id)
     }
 
     /// Makes a chare of its own on a rank, or on this one, and says its name at once.
@@ -107,18 +114,15 @@ impl Runtime {
         on: Option<u32>,
         parameters: &[u8],
     ) -> Result<ChareId, ActorError> {
+        self.check_rank(on)?;
         let mut state = self.state.borrow_mut();
         state.chares_made += 1;
         let rank = on.unwrap_or(state.rank);
         let words = [rank, state.rank, state.chares_made].map(u32::cast_signed);
         let index = Index::new(&words).expect("three words");
         let collection = CollectionId::SINGLE_CHARES;
-        if rank >= state.ranks {
-            drop(state);
-            return Err(self.no_such_index(collection, index, constructor));
-        }
-        let mut header =
-            ActorHeader::new(MessageKind::Insert, collection.0, Some(&index), constructor);
+        let kind = MessageKind::Insert;
+        let mut header = ActorHeader::new(kind, collection.0, Some(&index), constructor);
         (header.place, header.asker) = (rank, state.rank);
         let message = ActorMessage::of(header, parameters);
         state.send(rank, message.into());
@@ -137,36 +141,15 @@ impl Runtime {
         on: Option<u32>,
         parameters: &[u8],
     ) -> Result<(), ActorError> {
-        let mut guard = self.state.borrow_mut();
-        let state = &mut *guard;
-        let collection = id.collection;
-        let Some(known) = state.collections.get_mut(&collection) else {
-            return Err(ActorError::NotHere { what: "insert", rank: state.rank });
-        };
-        if !known.location.contains(&id.index) || on.is_some_and(|on| on >= state.ranks) {
-            drop(guard);
-            return Err(self.no_such_index(collection, id.index, constructor));
-        }
-        let home = known.location.home(&id.index);
-        let on = on.unwrap_or(home);
-        *known.asked.entry(on).or_default() += 1;
-        known.asked_since_barrier = true;
+        self.check_rank(on)?;
         let kind = MessageKind::InsertRequest;
-        let mut header = ActorHeader::new(kind, collection.0, Some(&id.index), constructor);
-        (header.place, header.asker) = (on, state.rank);
-        let message = ActorMessage::of(header, parameters);
-        state.counts.sent += 1;
-        if home == state.rank {
-            state.counts.processed += 1;
-            drop(guard);
-            return self.place_element(message.into(), false);
+        let mut header = ActorHeader::new(kind, id.collection.0, Some(&id.index), constructor);
+        {
+            let mut state = self.state.borrow_mut();
+            (header.place, header.asker) = (on.unwrap_or(AT_HOME), state.rank);
+            state.counts.sent += 1;
         }
-        if message.bytes().len() > state.layer.ordered_bytes() {
-            // Messages that are sent to the element may arrive before this.
-            state.tell(home, collection, CollectionMessage::Inserting { index: id.index });
-        }
-        state.layer.send(home, message.into());
-        Ok(())
+        self.ask_for_element(ActorMessage::of(header, parameters).into())
     }
 
     /// Says that all elements that this rank has inserted so far are the first ones of the
@@ -175,17 +158,23 @@ impl Runtime {
         self.insert_barrier(collection, true);
     }
 
-    fn insert_barrier(&self, id: CollectionId, opens: bool) {
-        let mut state = self.state.borrow_mut();
-        let source = state.rank;
-        let Some(collection) = state.collections.get_mut(&id) else { return };
-        collection.asked_since_barrier = false;
-        let asked = collection.asked.iter().map(|(rank, asked)| (*rank, *asked)).collect();
-        let barrier = InsertBarrier { source, asked, opens };
-        let body = postcard::to_allocvec(&barrier).expect("barriers have a representation");
+    pub(crate) fn insert_barrier(&self, id: CollectionId, opens: bool) {
         let mut header = ActorHeader::new(MessageKind::BroadcastRequest, id.0, None, 0);
         header.flags = BARRIER;
-        state.send(id.root(), ActorMessage::of(header, &body).into());
+        let mut guard = self.state.borrow_mut();
+        let state = &mut *guard;
+        // Without the collection, this is said later.
+        let body = state.collections.get_mut(&id).map(|collection| {
+            let (source, epoch) = (state.rank, collection.barriers);
+            collection.barriers += 1;
+            let asked = collection.asked.drain().collect();
+            let barrier = InsertBarrier { source, epoch, asked, opens };
+            postcard::to_allocvec(&barrier).expect("barriers have a representation")
+        });
+        state.counts.sent += 1;
+        drop(guard);
+        let message = ActorMessage::of(header, &body.unwrap_or_default());
+        self.noticed(self.request_broadcast(message.into()));
     }
 
     /// Invokes an entry method of one chare; the message's header says which.
@@ -197,30 +186,32 @@ impl Runtime {
         let mut state = self.state.borrow_mut();
         state.counts.sent += 1;
         let routed = state.route(message.into());
+        state.counts.sent -= u64::from(routed.is_err());
         drop(state);
         routed.map_err(|NoSuchIndex| self.misdirected(&header))
     }
 
     /// Invokes an entry method of all chares of a collection; the message's header says which.
     pub fn broadcast(&self, mut message: ActorMessage) {
-        let id = CollectionId(message.header().collection);
         message.header_mut().set_kind(MessageKind::BroadcastRequest);
-        let inserted = {
-            let state = self.state.borrow();
-            state.collections.get(&id).is_some_and(|collection| collection.asked_since_barrier)
-        };
-        if inserted {
-            // Elements that this rank has inserted get it too.
-            self.insert_barrier(id, false);
-        }
-        self.state.borrow_mut().send(id.root(), message.into());
+        self.state.borrow_mut().counts.sent += 1;
+        self.noticed(self.request_broadcast(message.into()));
     }
 
     /// Contributes to the next reduction of a chare of this rank, and returns its number.
     ///
     /// # Errors
-    /// The chare is not here, or its contribution does not fit to the others.
-    pub fn contribute(&self, id: ChareId, contribution: Contribution) -> Result<u32, ActorError> {
+    /// The chare is not here or has no collection of its own, or its contribution does not fit to
+    /// the others.
+    pub fn contribute(
+        &self,
+        id: ChareId,
+        mut contribution: Contribution,
+    ) -> Result<u32, ActorError> {
+        contribution.elements = 1;
+        if id.collection == CollectionId::SINGLE_CHARES {
+            return Err(ActorError::NoReduction { index: id.index });
+        }
         let mut state = self.state.borrow_mut();
         let rank = state.rank;
         let not_here = ActorError::NotHere { what: "contribute", rank };
@@ -242,9 +233,7 @@ impl Runtime {
     /// # Errors
     /// The chare is not here, or there is no such rank.
     pub fn migrate(&self, id: ChareId, to: u32) -> Result<(), ActorError> {
-        if to >= self.ranks() {
-            return Err(self.no_such_index(id.collection, id.index, 0));
-        }
+        self.check_rank(Some(to))?;
         self.decide(id, Deferred::Migrate(to), "migrate")
     }
 
@@ -266,8 +255,10 @@ impl Runtime {
         let not_here = ActorError::NotHere { what, rank: state.rank };
         let collection = state.collections.get_mut(&id.collection).ok_or(not_here.clone())?;
         let element = collection.element_mut(&id.index).ok_or(not_here)?;
-        element.deferred = deferred;
-        let idle = element.running == 0;
+        if element.deferred != Deferred::Delete {
+            element.deferred = deferred;
+        }
+        let idle = !element.is_running;
         drop(state);
         if idle { self.do_deferred(id) } else { Ok(()) }
     }
@@ -276,7 +267,7 @@ impl Runtime {
     #[must_use]
     pub fn local(&self, id: ChareId) -> Option<crate::collection::ObjectId> {
         let state = self.state.borrow();
-        Some(state.collections.get(&id.collection)?.element(&id.index)?.object)
+        state.collections.get(&id.collection)?.element(&id.index)?.object
     }
 
     /// Tells a callback when no message is left anywhere.
@@ -354,6 +345,20 @@ impl Runtime {
             state.error = Some(error);
             drop(state);
             self.exit(1);
+        }
+    }
+
+    /// Whether something on this rank has ended the job.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.state.borrow().error.is_some()
+    }
+
+    /// An error unless the job has this rank.
+    pub(crate) fn check_rank(&self, rank: Option<u32>) -> Result<(), ActorError> {
+        let ranks = self.ranks();
+        match rank.filter(|rank| *rank >= ranks) {
+            Some(rank) => Err(ActorError::NoSuchRank { rank, ranks }),
+            None => Ok(()),
         }
     }
 

@@ -156,13 +156,20 @@ impl State {
         }
     }
 
-    /// A message that waits for a chare, and whether that has been deleted.
-    pub(crate) fn first_waiting(&self) -> Option<(ActorHeader, bool)> {
-        let mut waiting = self.collections.values().flat_map(|collection| {
-            let location = &collection.location;
-            collection.waiting.iter().map(move |waiting| (location, waiting))
-        });
-        let (location, (index, messages)) = waiting.next()?;
-        Some((*messages.first()?.header(), location.find(index) == Lookup::Deleted))
+    /// A message that waits, and why it does, as the end of a sentence about its chare.
+    pub(crate) fn first_waiting(&self) -> Option<(ActorHeader, &'static str)> {
+        let header = |messages: &[MessageHandle]| messages.first().map(|first| *first.header());
+        for collection in self.collections.values() {
+            if let Some((index, messages)) = collection.waiting.iter().next() {
+                let is_deleted = collection.location.find(index) == Lookup::Deleted;
+                let why = if is_deleted { "has been deleted" } else { "was never made" };
+                return Some((header(messages)?, why));
+            }
+            if let Some(requests) = collection.inserting.values().next() {
+                return Some((header(requests)?, "exists, so it was not made again"));
+            }
+        }
+        let ahead = self.early.values().flatten().next()?;
+        Some((*ahead.message.header(), "is in a collection that was never made"))
     }
 }

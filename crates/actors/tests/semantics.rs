@@ -82,7 +82,16 @@ impl Job {
         ranks: u32,
         method: impl Fn(&Runtime, ChareId, &ActorMessage) -> Result<(), String> + 'static,
     ) -> Job {
-        let (wires, told) = (Wires::new(ranks, 7), Rc::new(RefCell::default()));
+        Job::seeded(7, ranks, method)
+    }
+
+    /// The seed decides how messages are delayed.
+    fn seeded(
+        seed: u64,
+        ranks: u32,
+        method: impl Fn(&Runtime, ChareId, &ActorMessage) -> Result<(), String> + 'static,
+    ) -> Job {
+        let (wires, told) = (Wires::new(ranks, seed), Rc::new(RefCell::default()));
         let method: Rc<Method> = Rc::new(method);
         let runtime = |rank| {
             let chares = Stateless { method: method.clone(), told: told.clone() };
@@ -138,7 +147,7 @@ fn a_group_has_a_branch_on_every_rank_whoever_makes_it() {
         assert_eq!(id.index, Index::one(runtime.rank() as i32));
         contribute(runtime, id, 1)
     });
-    let group = job.runtimes[4].create_collection(options(HomeMap::FirstWord, true));
+    let group = job.runtimes[4].create_collection(options(HomeMap::FirstWord, true)).unwrap();
     assert_eq!(job.runtimes[4].indexes(group), [Index::one(4)], "its own branch is there at once");
     job.runtimes[4].broadcast(broadcast(group, 1, &[]));
     job.work();
@@ -161,7 +170,7 @@ fn single_chares_are_made_where_the_program_says_and_can_be_deleted() {
 #[test]
 fn reductions_of_elements_that_are_inserted_begin_when_all_are_there() {
     let job = Job::new(4, |runtime, id, _| contribute(runtime, id, 2));
-    let array = job.runtimes[0].create_collection(options(HomeMap::Hash, false));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Hash, false)).unwrap();
     for index in 0..10 {
         job.runtimes[0].insert(at(array, index), 0, Some(index as u32 % 4), &[]).unwrap();
         job.runtimes[0].invoke(invocation(at(array, index), 1, &[])).unwrap();
@@ -174,12 +183,70 @@ fn reductions_of_elements_that_are_inserted_begin_when_all_are_there() {
 }
 
 #[test]
+fn elements_that_a_rank_has_inserted_get_its_next_broadcast_and_take_part_in_the_first_reduction() {
+    for seed in 0..100 {
+        let job = Job::seeded(seed, 5, |runtime, id, _| contribute(runtime, id, 2));
+        let made_by = seed as usize % 5;
+        let maker = &job.runtimes[made_by];
+        let array = maker.create_collection(options(HomeMap::Hash, false)).unwrap();
+        for index in 0..10 {
+            let parameters = vec![0; if index % 3 == 0 { 100 } else { 0 }];
+            maker.insert(at(array, index), 0, Some(index as u32 % 2), &parameters).unwrap();
+        }
+        maker.broadcast(broadcast(array, 1, &[]));
+        for index in 10..12 {
+            maker.insert(at(array, index), 0, Some(index as u32 % 2), &[]).unwrap();
+        }
+        maker.done_inserting(array);
+        maker.broadcast(broadcast(array, 1, &[]));
+        job.work();
+        // The last two may have had the first broadcast too.
+        let told = job.told.borrow();
+        let all = !told.is_empty() && told.iter().all(|result| result == "1 5 [66, 66]");
+        assert!(all, "seed {seed}: {told:?}");
+    }
+}
+
+#[test]
+fn a_rank_that_does_not_have_a_collection_yet_may_insert_and_broadcast() {
+    let job = Job::new(6, |runtime, id, _| contribute(runtime, id, 1));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Hash, false)).unwrap();
+    let early = &job.runtimes[5];
+    assert!(early.indexes(array).is_empty());
+    early.insert(at(array, 3), 0, None, &[]).unwrap();
+    early.insert(at(array, 4), 0, Some(2), &[]).unwrap();
+    early.done_inserting(array);
+    early.broadcast(broadcast(array, 1, &[]));
+    job.work();
+    assert_eq!(*job.told.borrow(), ["1 5 [7]"]);
+}
+
+#[test]
+fn arrays_with_too_many_dimensions_or_elements_are_refused() {
+    let job = Job::new(1, |_, _, _| Ok(()));
+    for extents in [vec![1; 7], vec![1 << 31]] {
+        let refused = job.runtimes[0].create_collection(options(HomeMap::Block(extents), false));
+        assert!(refused.unwrap_err().to_string().contains("six dimensions"));
+    }
+    let large = options(HomeMap::Block(vec![1 << 30; 6]), false);
+    let array = job.runtimes[0].create_collection(large).unwrap();
+    let corner = Index::new(&[(1 << 30) - 1; 6]).unwrap();
+    let id = ChareId { collection: array, index: corner };
+    job.runtimes[0].insert(id, 0, None, &[]).unwrap();
+    job.work();
+    assert_eq!(job.runtimes[0].indexes(array), [corner]);
+    let callback = ChareCallback::Function { rank: 1, function: 0 };
+    job.runtimes[0].start_quiescence(callback);
+    assert!(job.sentence().contains("rank 1 was named, but the job has 1 ranks"));
+}
+
+#[test]
 fn an_exit_from_any_chare_ends_all_ranks_with_its_code() {
     let job = Job::new(5, |runtime, _, _| {
         runtime.exit(42);
         Ok(())
     });
-    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![5]), true));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![5]), true)).unwrap();
     job.runtimes[0].invoke(invocation(at(array, 3), 1, &[])).unwrap();
     job.work();
     assert!(job.ends().into_iter().all(|end| end == Ok(Some(42))));
@@ -197,7 +264,8 @@ fn quiescence_comes_after_the_last_message() {
         }
         Ok(())
     });
-    let array = job.runtimes[0].create_collection(options(HomeMap::RoundRobin(vec![7]), true));
+    let array =
+        job.runtimes[0].create_collection(options(HomeMap::RoundRobin(vec![7]), true)).unwrap();
     job.runtimes[0].start_quiescence(ChareCallback::Function { rank: 0, function: 7 });
     job.runtimes[0].invoke(invocation(at(array, 0), 1, &[100])).unwrap();
     job.work();
@@ -209,7 +277,7 @@ fn quiescence_comes_after_the_last_message() {
 #[test]
 fn an_index_outside_the_array_is_an_error_of_the_call() {
     let job = Job::new(2, |_, _, _| Ok(()));
-    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![4]), true));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![4]), true)).unwrap();
     job.work();
     let error = job.runtimes[1].invoke(invocation(at(array, 4), 6, &[])).unwrap_err();
     assert_eq!(
@@ -225,20 +293,20 @@ fn an_index_outside_the_array_is_an_error_of_the_call() {
 #[test]
 fn a_message_for_an_element_that_is_never_made_is_named_in_the_end() {
     let job = Job::new(2, |_, _, _| Ok(()));
-    let array = job.runtimes[0].create_collection(options(HomeMap::Hash, false));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Hash, false)).unwrap();
     job.runtimes[0].invoke(invocation(at(array, 4), 6, &[])).unwrap();
     job.runtimes[0].start_quiescence(ChareCallback::Ignore);
     assert_eq!(
         job.sentence(),
-        "nothing is left to do, but method6 was invoked on Chare3[4], which was never made; 1 \
-         messages wait on this rank"
+        "nothing is left to do, but method6 waits for Chare3[4], which was never made; 1 messages wait \
+         on this rank"
     );
 }
 
 #[test]
 fn a_message_for_an_element_that_was_deleted_is_named_in_the_end() {
     let job = Job::new(2, |runtime, id, _| runtime.delete(id).map_err(|error| error.to_string()));
-    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![4]), true));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![4]), true)).unwrap();
     for _ in 0..2 {
         job.runtimes[0].invoke(invocation(at(array, 2), 6, &[])).unwrap();
         job.work();
@@ -250,7 +318,7 @@ fn a_message_for_an_element_that_was_deleted_is_named_in_the_end() {
 #[test]
 fn a_method_that_fails_ends_the_job_with_its_reason() {
     let job = Job::new(3, |_, _, _| Err("the matrix is singular".into()));
-    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![3]), true));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![3]), true)).unwrap();
     job.runtimes[0].invoke(invocation(at(array, 2), 1, &[])).unwrap();
     assert_eq!(job.sentence(), "method1 of Chare3[2] failed: the matrix is singular");
 }
@@ -258,7 +326,7 @@ fn a_method_that_fails_ends_the_job_with_its_reason() {
 #[test]
 fn contributions_that_do_not_fit_together_end_the_job() {
     let job = Job::new(1, |runtime, id, _| contribute(runtime, id, id.index.words()[0] as usize));
-    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![2]), true));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![2]), true)).unwrap();
     job.runtimes[0].broadcast(broadcast(array, 1, &[]));
     assert!(job.sentence().contains("0 bytes meet 1"), "{}", job.sentence());
 }

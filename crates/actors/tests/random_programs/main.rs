@@ -280,7 +280,7 @@ fn start(runtime: &Runtime, workers: &Workers, random: &mut Rng) {
     };
     let (chare, constructor, parameters) = (WORKER, 0, Vec::new());
     let options = CollectionOptions { chare, constructor, map, filled, parameters };
-    let collection = runtime.create_collection(options);
+    let collection = runtime.create_collection(options).unwrap();
     let at = |index| ChareId { collection, index: Index::one(index) };
     if !filled {
         for index in 0..elements as i32 {

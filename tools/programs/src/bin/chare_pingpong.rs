@@ -118,7 +118,7 @@ fn main() {
             filled: true,
             parameters: Vec::new(),
         };
-        let collection: CollectionId = runtime.create_collection(options);
+        let collection: CollectionId = runtime.create_collection(options).expect("one dimension");
         let first = ChareId { collection, index: Index::one(0) };
         runtime.invoke(invocation(first, 0, &[])).expect("there is one");
     }

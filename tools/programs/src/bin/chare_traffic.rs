@@ -101,8 +101,9 @@ impl Traffic {
             // Elements send to elements whose number they know from here.
             parameters: elements.to_ne_bytes().to_vec(),
         };
-        let array = runtime.create_collection(options(map, NEW_WORKER));
-        let group = runtime.create_collection(options(HomeMap::FirstWord, NEW_COUNTER));
+        let array = runtime.create_collection(options(map, NEW_WORKER)).expect("one dimension");
+        let group =
+            runtime.create_collection(options(HomeMap::FirstWord, NEW_COUNTER)).expect("a group");
         {
             let rank = &mut *self.0.borrow_mut();
             rank.group = Some(group);
