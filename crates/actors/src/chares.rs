@@ -16,8 +16,8 @@ pub struct ChareId {
 }
 
 /// The chares of a program. Types, entry methods and reducers have numbers that the program gives
-/// them, the same on all ranks. Methods that get the runtime may call it; an error is a sentence that
-/// ends the job.
+/// them, the same on all ranks. Methods that get the runtime may call it; an error is a sentence
+/// that ends the job.
 pub trait Chares {
     /// Constructs a chare; the message's header says by which constructor.
     ///

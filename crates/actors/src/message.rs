@@ -79,8 +79,8 @@ pub struct ActorHeader {
     pub migrations: u32,
     /// Of insertions: the rank that asks for the element.
     pub asker: u32,
-    /// Of insertions: the rank where the element shall be, or [`AT_HOME`]. Of an arrival: how many broadcasts the
-    /// element has had.
+    /// Of insertions: the rank where the element shall be, or [`AT_HOME`]. Of an arrival: how many
+    /// broadcasts the element has had.
     pub place: u32,
     index: [i32; LONGEST],
 }

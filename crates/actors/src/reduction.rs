@@ -383,7 +383,7 @@ impl Reductions {
             }
             let combined = self.gathered.remove(&self.incomplete).and_then(|all| all.combined);
             // Without a contribution, all elements have ended: nobody waits for the result.
-            steps.extend(combined.map(|all| ReductionStep::Complete(all)));
+            steps.extend(combined.map(ReductionStep::Complete));
             self.incomplete += 1;
         }
     }

@@ -298,8 +298,8 @@ fn a_message_for_an_element_that_is_never_made_is_named_in_the_end() {
     job.runtimes[0].start_quiescence(ChareCallback::Ignore);
     assert_eq!(
         job.sentence(),
-        "nothing is left to do, but method6 waits for Chare3[4], which was never made; 1 messages wait \
-         on this rank"
+        "nothing is left to do, but method6 waits for Chare3[4], which was never made; 1 messages \
+         wait on this rank"
     );
 }
 
