@@ -275,6 +275,34 @@ fn quiescence_comes_after_the_last_message() {
 }
 
 #[test]
+fn a_chare_that_is_deleted_does_not_migrate_whatever_its_method_says_then() {
+    let job = Job::new(2, |runtime, id, _| {
+        runtime.delete(id).map_err(|error| error.to_string())?;
+        runtime.migrate(id, 1 - runtime.rank()).map_err(|error| error.to_string())
+    });
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![2]), true)).unwrap();
+    job.runtimes[0].invoke(invocation(at(array, 0), 1, &[])).unwrap();
+    job.work();
+    let indexes = |rank: usize| job.runtimes[rank].indexes(array);
+    assert_eq!((indexes(0), indexes(1)), (vec![], vec![Index::one(1)]));
+}
+
+#[test]
+fn an_element_with_which_an_array_begins_is_not_made_twice() {
+    let job = Job::new(1, |_, _, _| Ok(()));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![2]), true)).unwrap();
+    job.runtimes[0].insert(at(array, 1), 8, None, &[]).unwrap();
+    job.work();
+    assert_eq!(job.runtimes[0].indexes(array).len(), 2);
+    job.runtimes[0].start_quiescence(ChareCallback::Ignore);
+    assert_eq!(
+        job.sentence(),
+        "nothing is left to do, but method8 waits for Chare3[1], which exists, so it was not made \
+         again; 1 messages wait on this rank"
+    );
+}
+
+#[test]
 fn an_index_outside_the_array_is_an_error_of_the_call() {
     let job = Job::new(2, |_, _, _| Ok(()));
     let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![4]), true)).unwrap();
