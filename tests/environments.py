@@ -31,6 +31,10 @@ REQUIREMENTS = {
     "opencl": ["pyopencl==2026.1.4", "pocl-binary-distribution==3.0"],
 }
 
+# For `sh -c` on the first of hosts.py's hosts: starts a launcher, which reaches the others as hosts.py
+# says.
+ON_HOSTS = 'exec "$0" --hosts "$HOSTS_NAMES" --launcher "$HOSTS_RUN {host}" "$@"'
+
 
 def say(text):
     """A line of progress."""

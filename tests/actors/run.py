@@ -25,8 +25,6 @@ import environments  # noqa: E402
 CARGO = os.environ.get("CARGO", "cargo")
 BUILD = [CARGO, "build", "-q", "-p", "towpath-programs", "--bin", "chare_traffic"]
 PROGRAM = environments.ROOT / "target/debug/chare_traffic"
-# The launcher of hosts.py's first host reaches the others as it says.
-ON_HOSTS = 'exec "$0" --hosts "$HOSTS_NAMES" --launcher "$HOSTS_RUN {host}" "$@"'
 TAIL = 15
 STANDARD, MPICH = "libmpi_abi.so.1", "libmpi.so.12"
 
@@ -36,7 +34,7 @@ def jobs(prefix):
     mpich = environments.venv("mpich")
     own = [prefix / "bin/mpiexec"]
     hosts = [sys.executable, HERE.parent / "hosts/hosts.py", "--hosts", 2]
-    two = [*hosts, "--", "sh", "-c", ON_HOSTS, *own]
+    two = [*hosts, "--", "sh", "-c", environments.ON_HOSTS, *own]
     for ranks in (1, 2, 3, 4, 8):
         yield f"Towpath, {ranks} ranks", own, prefix / "lib" / STANDARD, ranks, 1
     yield "Towpath, MPICH ABI, 3 ranks", own, prefix / "lib" / MPICH, 3, 1

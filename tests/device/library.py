@@ -33,8 +33,6 @@ FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread",
 CUDA = "libcuda.so.1"
 # Of the output of a run that fails, so many lines are shown.
 TAIL = 25
-# The launcher of hosts.py's first host reaches the others as it says.
-ON_HOSTS = 'exec "$0" --hosts "$HOSTS_NAMES" --launcher "$HOSTS_RUN {host}" "$@"'
 
 
 @dataclass
@@ -90,7 +88,7 @@ class Library:
         words = ranks_of(wanted, [binary, *arguments])
         if wanted.setting.get("hosts"):
             hosts = [sys.executable, TESTS / "hosts/hosts.py", "--hosts", wanted.setting["hosts"]]
-            return [*hosts, "--", "sh", "-c", ON_HOSTS, mpiexec, *words]
+            return [*hosts, "--", "sh", "-c", environments.ON_HOSTS, mpiexec, *words]
         return [mpiexec, *words]
 
     def environment(self, settings, seed):
