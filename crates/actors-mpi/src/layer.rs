@@ -41,9 +41,19 @@ struct MpiLayer<A: BinaryInterface> {
     waited: Option<(u32, ActorMessage)>,
 }
 
+/// What is being sent.
 enum SendMemory {
-    Message(#[expect(dead_code, reason = "keeps the memory")] MessageHandle),
-    Announcement(#[expect(dead_code, reason = "keeps the memory")] Box<[u8; 8]>),
+    Message(MessageHandle),
+    Announcement(Box<[u8; 8]>),
+}
+
+impl SendMemory {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            SendMemory::Message(message) => message.bytes(),
+            SendMemory::Announcement(bytes) => &bytes[..],
+        }
+    }
 }
 
 impl<A: BinaryInterface> MpiLayer<A> {
@@ -78,17 +88,18 @@ impl<A: BinaryInterface> MpiLayer<A> {
         })
     }
 
-    /// Starts to send bytes that stay where they are until the request is complete.
+    /// Starts to send, and keeps the memory beside the request.
     fn isend(
         &mut self,
-        bytes: &[u8],
+        memory: SendMemory,
         to: u32,
         tag: c_int,
         comm: A::Handle,
-    ) -> Result<A::Handle, LibraryError> {
-        let (from, to) = (bytes.as_ptr().cast(), to.cast_signed());
-        let mut request = A::REQUEST_NULL;
-        // SAFETY: the callers keep the bytes beside the request until it is complete.
+    ) -> Result<(), LibraryError> {
+        let (bytes, to) = (memory.bytes(), to.cast_signed());
+        let (from, mut request) = (bytes.as_ptr().cast(), A::REQUEST_NULL);
+        // SAFETY: the bytes are on the heap, and `sends` keeps them until the request is complete,
+        // or for ever: see `drop`.
         let code = unsafe {
             if bytes.len() <= SLOT_BYTES {
                 let count = bytes.len() as c_int;
@@ -98,23 +109,19 @@ impl<A: BinaryInterface> MpiLayer<A> {
                 (self.mpi.isend_c)(from, count, A::BYTE, to, tag, comm, &mut request)
             }
         };
-        succeeded("MPI_Isend", code)?;
-        Ok(request)
+        self.sends.push_back((request, memory));
+        succeeded("MPI_Isend", code)
     }
 
     fn start_send(&mut self, to: u32, message: MessageHandle) -> Result<(), LibraryError> {
-        let bytes = message.bytes();
-        let comm = if bytes.len() > SLOT_BYTES {
-            let announced = Box::new((bytes.len() as u64).to_ne_bytes());
-            let request = self.isend(&*announced, to, ANNOUNCEMENT, self.comm)?;
-            self.sends.push_back((request, SendMemory::Announcement(announced)));
-            self.long
-        } else {
-            self.comm
-        };
-        let request = self.isend(message.bytes(), to, MESSAGE, comm)?;
-        self.sends.push_back((request, SendMemory::Message(message)));
-        Ok(())
+        let bytes = message.bytes().len();
+        let mut comm = self.comm;
+        if bytes > SLOT_BYTES {
+            let announced = Box::new((bytes as u64).to_ne_bytes());
+            self.isend(SendMemory::Announcement(announced), to, ANNOUNCEMENT, comm)?;
+            comm = self.long;
+        }
+        self.isend(SendMemory::Message(message), to, MESSAGE, comm)
     }
 
     /// Drops what has been sent, up to the first that has not.
@@ -154,28 +161,31 @@ impl<A: BinaryInterface> MpiLayer<A> {
         let mut message = ActorMessage::with_bytes(bytes.max(HEADER_BYTES));
         let (to, source) = (message.bytes_mut().as_mut_ptr().cast(), from.cast_signed());
         let mut request = A::REQUEST_NULL;
-        // SAFETY: the message has so many bytes and is kept beside the request until that is
-        // complete; its memory is on the heap.
+        // SAFETY: the message has so many bytes on the heap, and `receives` keeps it until the
+        // request is complete, or for ever: see `drop`.
         let code = unsafe {
             let count = bytes as i64;
             (self.mpi.irecv_c)(to, count, A::BYTE, source, MESSAGE, self.long, &mut request)
         };
-        succeeded("MPI_Irecv", code)?;
         self.receives.push_back((from, request, message));
-        Ok(())
+        succeeded("MPI_Irecv", code)
     }
 
-    fn wait_for_any(&mut self) -> Result<(), LibraryError> {
+    /// Waits until something has arrived or has been sent, or a barrier, which may be none, is
+    /// complete. Whether it is.
+    fn wait_for_any(&mut self, barrier: &mut A::Handle) -> Result<bool, LibraryError> {
         if self.waited.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         let none = A::REQUEST_NULL;
         let receive = self.receives.front().map_or(none, |(_, request, _)| *request);
         let send = self.sends.front().map_or(none, |(request, _)| *request);
-        let mut requests = [self.slots.next_request(), receive, send];
+        let mut requests = [self.slots.next_request(), receive, send, *barrier];
+        let count = requests.len() as c_int;
         let (mut which, mut status) = (0, A::EMPTY);
         // SAFETY: all of these are active or null; the results are local.
-        let code = unsafe { (self.mpi.waitany)(3, requests.as_mut_ptr(), &mut which, &mut status) };
+        let code =
+            unsafe { (self.mpi.waitany)(count, requests.as_mut_ptr(), &mut which, &mut status) };
         succeeded("MPI_Waitany", code)?;
         match which {
             0 => match self.slots.take(&self.mpi, &status)? {
@@ -183,28 +193,33 @@ impl<A: BinaryInterface> MpiLayer<A> {
                 Arrived::Announced(from, bytes) => self.receive_long(from, bytes)?,
             },
             1 => self.waited = self.receives.pop_front().map(|(from, _, message)| (from, message)),
-            _ => {
+            2 => {
                 self.sends.pop_front();
             }
+            _ => return Ok(true),
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Takes and drops what arrives until all ranks have sent what they had.
     fn drain(&mut self) -> Result<(), LibraryError> {
-        while !self.sends.is_empty() {
-            self.poll()?;
-        }
         let mut barrier = A::REQUEST_NULL;
+        while !self.sends.is_empty() {
+            self.waited = None;
+            self.wait_for_any(&mut barrier)?;
+        }
         // SAFETY: the communicator is this layer's own, and all ranks call this.
         let code = unsafe { (self.mpi.ibarrier)(self.long, &mut barrier) };
         succeeded("MPI_Ibarrier", code)?;
-        while !is_complete(&self.mpi, &mut barrier)? {
-            self.poll()?;
+        while !self.wait_for_any(&mut barrier)? {
+            self.waited = None;
         }
         // What was announced has been sent.
-        while !self.receives.is_empty() {
-            self.poll()?;
+        while let Some((_, request, _)) = self.receives.front_mut() {
+            let mut status = A::EMPTY;
+            // SAFETY: the request is active, and the status is local.
+            succeeded("MPI_Wait", unsafe { (self.mpi.wait)(request, &mut status) })?;
+            self.receives.pop_front();
         }
         Ok(())
     }
@@ -265,13 +280,22 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
     }
 
     fn wait(&mut self) {
-        let waited = self.wait_for_any();
+        let mut none = A::REQUEST_NULL;
+        let waited = self.wait_for_any(&mut none);
         self.or_abort(waited);
     }
 
     fn close(&mut self) {
         let ended = self.end();
         self.or_abort(ended);
+    }
+}
+
+impl<A: BinaryInterface> Drop for MpiLayer<A> {
+    /// MPI may still use the memory of what was not complete.
+    fn drop(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.sends));
+        std::mem::forget(std::mem::take(&mut self.receives));
     }
 }
 

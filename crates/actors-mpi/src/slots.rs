@@ -35,13 +35,12 @@ pub(crate) struct Slots<A: BinaryInterface> {
 impl<A: BinaryInterface> Slots<A> {
     /// Posts all receives on a communicator.
     pub(crate) fn new(mpi: &Functions<A>, comm: A::Handle) -> Result<Slots<A>, LibraryError> {
-        let mut memory: Vec<ActorMessage> =
-            (0..SLOTS).map(|_| ActorMessage::with_bytes(SLOT_BYTES)).collect();
-        let mut requests = Vec::new();
-        for slot in &mut memory {
+        let memory = (0..SLOTS).map(|_| ActorMessage::with_bytes(SLOT_BYTES)).collect();
+        let mut slots = Slots { memory, requests: Vec::new(), oldest: 0 };
+        for slot in &mut slots.memory {
             let (to, mut request) = (slot.bytes_mut().as_mut_ptr().cast(), A::REQUEST_NULL);
-            // SAFETY: the memory of a slot is SLOT_BYTES long, and is not moved or freed before
-            // `close` has ended its request: a vector keeps its elements on the heap.
+            // SAFETY: the memory of a slot is SLOT_BYTES long and on the heap, and is never freed
+            // unless `close` has ended its request: see `drop`.
             let code = unsafe {
                 (mpi.recv_init)(
                     to,
@@ -55,9 +54,9 @@ impl<A: BinaryInterface> Slots<A> {
             };
             succeeded("MPI_Recv_init", code)?;
             start(mpi, &mut request)?;
-            requests.push(request);
+            slots.requests.push(request);
         }
-        Ok(Slots { memory, requests, oldest: 0 })
+        Ok(slots)
     }
 
     /// The request that the next message completes.
@@ -116,7 +115,15 @@ impl<A: BinaryInterface> Slots<A> {
                 succeeded(function, code)?;
             }
         }
+        self.memory.clear();
         Ok(())
+    }
+}
+
+impl<A: BinaryInterface> Drop for Slots<A> {
+    /// MPI may still write to the memory of receives that were not ended.
+    fn drop(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.memory));
     }
 }
 
