@@ -3,7 +3,7 @@
 
 use crate::collection::{CollectionId, ObjectId};
 use crate::index::Index;
-use crate::message::ActorMessage;
+use crate::message::{ActorHeader, ActorMessage};
 use crate::runtime::Runtime;
 
 /// Names a chare in the whole job.
@@ -13,6 +13,14 @@ pub struct ChareId {
     pub collection: CollectionId,
     /// Its index there.
     pub index: Index,
+}
+
+impl ChareId {
+    /// The chare to which a message is addressed.
+    #[must_use]
+    pub fn of(header: &ActorHeader) -> ChareId {
+        ChareId { collection: CollectionId(header.collection), index: header.index() }
+    }
 }
 
 /// The chares of a program. Types, entry methods and reducers have numbers that the program gives

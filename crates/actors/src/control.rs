@@ -82,7 +82,7 @@ impl ControlMessage {
         postcard::from_bytes(message.payload()).ok()
     }
 
-    /// Whether the messages of quiescence detection itself count: they do not.
+    /// Whether quiescence detection counts it: it does not count its own messages.
     #[must_use]
     pub fn counts(&self) -> bool {
         !matches!(self, ControlMessage::CountMessages | ControlMessage::Counted(_))

@@ -70,9 +70,7 @@ impl Runtime {
         let mut state = self.state.borrow_mut();
         let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
         let chare = collection.chare;
-        let steps = collection
-            .reductions
-            .open(&|reducer, into, value| self.chares.combine(reducer, into, value));
+        let steps = collection.reductions.open(&self.combining());
         drop(state);
         self.follow(id, chare, steps)
     }
@@ -110,7 +108,7 @@ impl Runtime {
     /// Constructs an element that some rank has asked for.
     pub(crate) fn construct_inserted(&self, message: &ActorMessage) -> Processed {
         let header = *message.header();
-        let id = ChareId { collection: CollectionId(header.collection), index: header.index() };
+        let id = ChareId::of(&header);
         let since = {
             let mut state = self.state.borrow_mut();
             state.counts.processed += 1;
@@ -135,8 +133,7 @@ impl Runtime {
         let mut guard = self.state.borrow_mut();
         let state = &mut *guard;
         let Some(collection) = state.collections.get_mut(&id) else {
-            state.counts.waiting += 1;
-            state.early.entry(id).or_default().push(AheadOfCollection { message, from: None });
+            state.put_aside(message, None);
             return Ok(());
         };
         if !collection.location.contains(&index) {
@@ -179,26 +176,19 @@ impl Runtime {
             collection.no_longer_expected(&index);
         }
         let on = header.place;
-        if !collection.is_filled {
-            // The elements with which the collection begins come first.
-            collection.inserting.entry(index).or_default().push(message);
-            state.counts.processed -= 1;
-            state.counts.waiting += 1;
-            return Ok(());
-        }
-        let insert = collection.location.created(index, on).map(|migrations| {
-            header.set_kind(MessageKind::Insert);
-            header.migrations = migrations;
-            ActorMessage::of(header, message.payload())
-        });
-        let Some(insert) = insert else {
-            // There is one, which may be about to be deleted.
+        let is_filled = collection.is_filled;
+        let location = Some(&mut collection.location).filter(|_| is_filled);
+        let Some(migrations) = location.and_then(|known| known.created(index, on)) else {
+            // There is one or will be, with which the collection begins; it may be deleted.
             collection.inserting.entry(index).or_default().push(message);
             state.counts.processed -= 1;
             state.counts.waiting += 1;
             state.release(id, &index);
             return Ok(());
         };
+        header.set_kind(MessageKind::Insert);
+        header.migrations = migrations;
+        let insert = ActorMessage::of(header, message.payload());
         state.counts.sent += 1;
         if on == state.rank {
             drop(guard);

@@ -5,7 +5,6 @@ use crate::chares::ChareId;
 use crate::collection::CollectionId;
 use crate::message::{ActorMessage, BARRIER, MessageHandle, MessageKind};
 use crate::runtime::{Processed, Runtime};
-use crate::state::{AheadOfCollection, NoSuchIndex};
 
 impl Runtime {
     /// Asks the root of a collection for a broadcast, which has been counted as sent.
@@ -15,8 +14,7 @@ impl Runtime {
         let mut guard = self.state.borrow_mut();
         let state = &mut *guard;
         let Some(collection) = state.collections.get(&id) else {
-            state.counts.waiting += 1;
-            state.early.entry(id).or_default().push(AheadOfCollection { message, from: None });
+            state.put_aside(message, None);
             return Ok(());
         };
         let is_barrier = header.flags & BARRIER != 0;
@@ -101,8 +99,7 @@ impl Runtime {
                     state.counts.sent += 1;
                     state.queue.push(MessageHandle::Shared(message.clone()));
                     for (index, migrations) in owed {
-                        let copied = state.copy(&message, &index, migrations);
-                        copied.map_err(|NoSuchIndex| self.misdirected(message.header()))?;
+                        state.copy(&message, &index, migrations);
                     }
                 }
                 Numbered::Barrier(barrier) if barrier.opens => {

@@ -6,7 +6,7 @@ use crate::control::{CollectionMessage, ControlMessage};
 use crate::location::Lookup;
 use crate::message::{ActorMessage, COPY, MessageHandle, MessageKind};
 use crate::runtime::{Processed, Runtime};
-use crate::state::{AheadOfCollection, NoSuchIndex};
+use crate::state::NoSuchIndex;
 
 impl Runtime {
     /// A message has arrived, from another rank if `from` says which one.
@@ -30,20 +30,22 @@ impl Runtime {
         // Something short has announced it, if it has been overtaken.
         let is_long = message.bytes().len() > state.layer.ordered_bytes();
         let Some(collection) = state.collections.get_mut(&id) else {
-            state.counts.waiting += 1;
-            state.early.entry(id).or_default().push(AheadOfCollection { message, from });
+            state.put_aside(message, from);
             return Ok(());
         };
         match kind {
             MessageKind::Invoke => {
-                let news = collection.location.told(&header.index());
-                let here = collection.places.contains_key(&header.index());
-                let routed = state.route(message);
-                if let (Some(from), Some((rank, migrations)), false) = (from, news, here) {
-                    let located =
-                        CollectionMessage::Located { index: header.index(), rank, migrations };
-                    state.tell(from, id, located);
+                let index = header.index();
+                if collection.places.contains_key(&index) {
+                    state.queue.push(message);
+                    return Ok(());
                 }
+                if let (Some(from), Some((rank, migrations))) =
+                    (from, collection.location.told(&index))
+                {
+                    state.tell(from, id, CollectionMessage::Located { index, rank, migrations });
+                }
+                let routed = state.route(message);
                 drop(guard);
                 return routed.map_err(|NoSuchIndex| self.misdirected(&header));
             }
@@ -83,7 +85,7 @@ impl Runtime {
 
     pub(crate) fn invoke_now(&self, message: MessageHandle) -> Processed {
         let header = *message.header();
-        let id = ChareId { collection: CollectionId(header.collection), index: header.index() };
+        let id = ChareId::of(&header);
         let mut state = self.state.borrow_mut();
         let collection = state.collections.get_mut(&id.collection);
         let Some(element) = collection.and_then(|known| known.element_mut(&id.index)) else {
@@ -151,9 +153,8 @@ impl Runtime {
         let state = &mut *guard;
         let Some(collection) = state.collections.get_mut(&id) else {
             state.counts.processed -= 1;
-            state.counts.waiting += 1;
-            let message = ActorMessage::of(*message.header(), message.payload()).into();
-            state.early.entry(id).or_default().push(AheadOfCollection { message, from });
+            let message = ActorMessage::of(*message.header(), message.payload());
+            state.put_aside(message.into(), from);
             return Ok(());
         };
         match what {
@@ -176,15 +177,12 @@ impl Runtime {
             }
             CollectionMessage::Settled { index, migrations, broadcasts } => {
                 for message in collection.broadcasts.settled(index, migrations, broadcasts) {
-                    let copied = state.copy(&message, &index, migrations);
-                    copied.map_err(|NoSuchIndex| self.misdirected(message.header()))?;
+                    state.copy(&message, &index, migrations);
                 }
             }
             CollectionMessage::Reduction(message) => {
                 let chare = collection.chare;
-                let steps = collection.reductions.message(message, &|reducer, into, value| {
-                    self.chares.combine(reducer, into, value)
-                });
+                let steps = collection.reductions.message(message, &self.combining());
                 drop(guard);
                 return self.follow(id, chare, steps);
             }

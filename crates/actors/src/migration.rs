@@ -2,11 +2,10 @@
 
 use crate::broadcast::Departure;
 use crate::chares::ChareId;
-use crate::collection::{ArrayElement, CollectionId, Deferred};
+use crate::collection::{ArrayElement, Deferred};
 use crate::control::CollectionMessage;
 use crate::message::{ActorHeader, ActorMessage, MessageHandle, MessageKind};
 use crate::runtime::{Processed, Runtime};
-use crate::state::NoSuchIndex;
 
 impl Runtime {
     /// Does with a chare what was decided while its method ran.
@@ -38,10 +37,7 @@ impl Runtime {
             let (migrations, since) = (element.migrations, element.since);
             let leaving = Departure { index, migrations, since, place };
             let copies = collection.broadcasts.departs(leaving);
-            let steps =
-                collection.reductions.departed(element.reduction, &|reducer, into, value| {
-                    self.chares.combine(reducer, into, value)
-                });
+            let steps = collection.reductions.departed(element.reduction, &self.combining());
             collection.location.located(id.index, to, element.migrations);
             element.since = collection.broadcasts.accepted().max(since);
             (element, chare, copies, steps)
@@ -57,8 +53,7 @@ impl Runtime {
             }
             state.send(to, message);
             for message in copies {
-                let copied = state.copy(&message, &index, migrations);
-                copied.map_err(|NoSuchIndex| self.misdirected(message.header()))?;
+                state.copy(&message, &index, migrations);
             }
         }
         self.follow(id.collection, chare, steps)
@@ -67,7 +62,7 @@ impl Runtime {
     /// An element has come from another rank.
     pub(crate) fn element_arrives(&self, message: &ActorMessage, from: Option<u32>) -> Processed {
         let header = *message.header();
-        let id = ChareId { collection: CollectionId(header.collection), index: header.index() };
+        let id = ChareId::of(&header);
         let (migrations, index) = (header.migrations, id.index);
         let chare = {
             let mut guard = self.state.borrow_mut();
@@ -118,10 +113,7 @@ impl Runtime {
             let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
             let Some((_, element)) = collection.remove(&id.index) else { return Ok(()) };
             let (index, migrations, chare) = (id.index, element.migrations, collection.chare);
-            let steps =
-                collection.reductions.deleted(element.reduction, &|reducer, into, value| {
-                    self.chares.combine(reducer, into, value)
-                });
+            let steps = collection.reductions.deleted(element.reduction, &self.combining());
             collection.location.deleted(index, migrations);
             let home = collection.location.home(&index);
             let deleted = CollectionMessage::Deleted { index, migrations };

@@ -10,6 +10,13 @@ use crate::reduction::{Contribution, ReductionStep};
 use crate::runtime::{Processed, Runtime};
 
 impl Runtime {
+    /// How the program combines contributions.
+    pub(crate) fn combining(
+        &self,
+    ) -> impl Fn(u32, &mut Vec<u8>, &[u8]) -> Result<(), String> + use<'_> {
+        |reducer, into, value| self.chares.combine(reducer, into, value)
+    }
+
     /// Does what reductions ask for.
     pub(crate) fn follow(
         &self,

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::broadcast::InsertBarrier;
 use crate::callback::ChareCallback;
 use crate::chares::{ChareId, Chares};
-use crate::collection::{CollectionId, CollectionOptions, Deferred, NO_TYPE};
+use crate::collection::{CollectionId, CollectionOptions, Deferred, NO_TYPE, ObjectId};
 use crate::control::{ControlMessage, ExitScope};
 use crate::error::ActorError;
 use crate::index::Index;
@@ -219,9 +219,7 @@ impl Runtime {
         let element = collection.element_mut(&id.index).ok_or(not_here)?;
         let number = element.reduction;
         element.reduction += 1;
-        let combine =
-            |reducer, into: &mut Vec<u8>, value: &[u8]| self.chares.combine(reducer, into, value);
-        let steps = collection.reductions.contribute(number, contribution, &combine);
+        let steps = collection.reductions.contribute(number, contribution, &self.combining());
         let chare = collection.chare;
         drop(state);
         self.follow(id.collection, chare, steps)?;
@@ -265,7 +263,7 @@ impl Runtime {
 
     /// The object of a chare, if it is on this rank.
     #[must_use]
-    pub fn local(&self, id: ChareId) -> Option<crate::collection::ObjectId> {
+    pub fn local(&self, id: ChareId) -> Option<ObjectId> {
         let state = self.state.borrow();
         state.collections.get(&id.collection)?.element(&id.index)?.object
     }

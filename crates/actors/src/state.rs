@@ -96,13 +96,19 @@ impl State {
         self.pass(to, message.into());
     }
 
+    /// Keeps a message, which has been counted, until this rank has the collection.
+    pub(crate) fn put_aside(&mut self, message: MessageHandle, from: Option<u32>) {
+        self.counts.waiting += 1;
+        let id = CollectionId(message.header().collection);
+        self.early.entry(id).or_default().push(AheadOfCollection { message, from });
+    }
+
     /// Puts a message, which has been counted, on its way to its chare.
     pub(crate) fn route(&mut self, message: MessageHandle) -> Result<(), NoSuchIndex> {
         let header = *message.header();
         let (id, index) = (CollectionId(header.collection), header.index());
         let Some(collection) = self.collections.get_mut(&id) else {
-            self.counts.waiting += 1;
-            self.early.entry(id).or_default().push(AheadOfCollection { message, from: None });
+            self.put_aside(message, None);
             return Ok(());
         };
         if collection.places.contains_key(&index) {
@@ -131,12 +137,7 @@ impl State {
     }
 
     /// Sends one element its copy of a broadcast, which is not for a later one of its index.
-    pub(crate) fn copy(
-        &mut self,
-        broadcast: &Rc<ActorMessage>,
-        index: &Index,
-        migrations: u32,
-    ) -> Result<(), NoSuchIndex> {
+    pub(crate) fn copy(&mut self, broadcast: &Rc<ActorMessage>, index: &Index, migrations: u32) {
         let mut header = *broadcast.header();
         header.set_kind(MessageKind::Invoke);
         header.set_index(index);
@@ -144,7 +145,8 @@ impl State {
         header.migrations = migrations;
         let message = ActorMessage::of(header, broadcast.payload());
         self.counts.sent += 1;
-        self.route(message.into())
+        let routed = self.route(message.into());
+        debug_assert!(routed.is_ok(), "there was an element with this index");
     }
 
     /// Lets messages that waited for an element go on.
