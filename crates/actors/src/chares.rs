@@ -3,7 +3,7 @@
 
 use crate::collection::{CollectionId, ObjectId};
 use crate::index::Index;
-use crate::message::{ActorHeader, ActorMessage};
+use crate::message::{ActorHeader, ActorMessage, MessageHandle};
 use crate::runtime::Runtime;
 
 /// Names a chare in the whole job.
@@ -38,7 +38,7 @@ pub trait Chares {
         message: &ActorMessage,
     ) -> Result<ObjectId, String>;
 
-    /// Invokes an entry method of an object.
+    /// Invokes an entry method of an object, which may keep the message.
     ///
     /// # Errors
     /// The method has failed.
@@ -47,11 +47,11 @@ pub trait Chares {
         runtime: &Runtime,
         id: ChareId,
         object: ObjectId,
-        message: &ActorMessage,
+        message: MessageHandle,
     ) -> Result<(), String>;
 
-    /// Packs an object that leaves this rank, and destroys it.
-    fn pack(&self, runtime: &Runtime, object: ObjectId) -> Vec<u8>;
+    /// Packs an object behind this header. It is destroyed if it leaves this rank.
+    fn pack(&self, runtime: &Runtime, object: ObjectId, header: ActorHeader) -> ActorMessage;
 
     /// Makes an object of this type again out of what `pack` has packed.
     ///

@@ -1,5 +1,7 @@
 //! Broadcasts from their request to the methods that they invoke: see [`crate::broadcast`].
 
+use std::rc::Rc;
+
 use crate::broadcast::Numbered;
 use crate::chares::ChareId;
 use crate::collection::CollectionId;
@@ -112,7 +114,7 @@ impl Runtime {
     }
 
     /// Invokes the method of a broadcast on all elements that were here when it was accepted.
-    pub(crate) fn deliver_broadcast(&self, message: &ActorMessage) -> Processed {
+    pub(crate) fn deliver_broadcast(&self, message: &Rc<ActorMessage>) -> Processed {
         let header = *message.header();
         let collection = CollectionId(header.collection);
         let mut place = 0;
@@ -134,7 +136,8 @@ impl Runtime {
             let index = element.index;
             drop(state);
             let id = ChareId { collection, index };
-            let result = self.chares.invoke(self, id, object, message);
+            let copy = MessageHandle::Shared(message.clone());
+            let result = self.chares.invoke(self, id, object, copy);
             self.returned(id)?;
             result.map_err(|reason| self.method_failed(id, header.entry, reason))?;
         }

@@ -78,7 +78,7 @@ impl Runtime {
         match kind {
             Some(MessageKind::Invoke) => self.invoke_now(message),
             Some(MessageKind::Insert) => self.construct_inserted(&message),
-            Some(MessageKind::Broadcast) => self.deliver_broadcast(&message),
+            Some(MessageKind::Broadcast) => self.deliver_broadcast(&message.shared()),
             _ => self.handle(message, None),
         }
     }
@@ -101,7 +101,7 @@ impl Runtime {
         state.counts.processed += 1;
         drop(state);
         let Some(object) = object else { return Ok(()) };
-        let result = self.chares.invoke(self, id, object, &message);
+        let result = self.chares.invoke(self, id, object, message);
         self.returned(id)?;
         result.map_err(|reason| self.method_failed(id, header.entry, reason))
     }

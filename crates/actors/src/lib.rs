@@ -61,7 +61,7 @@ pub use error::ActorError;
 pub use index::Index;
 pub use layer::MachineLayer;
 pub use location::HomeMap;
-pub use message::ActorMessage;
+pub use message::{ActorHeader, ActorMessage, MessageHandle};
 pub use queue::QueueOrder;
 pub use reduction::Contribution;
 pub use runtime::Runtime;

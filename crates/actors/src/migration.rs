@@ -4,7 +4,7 @@ use crate::broadcast::Departure;
 use crate::chares::ChareId;
 use crate::collection::{ArrayElement, Deferred};
 use crate::control::CollectionMessage;
-use crate::message::{ActorHeader, ActorMessage, MessageHandle, MessageKind};
+use crate::message::{ActorHeader, ActorMessage, MessageKind};
 use crate::runtime::{Processed, Runtime};
 
 impl Runtime {
@@ -43,15 +43,16 @@ impl Runtime {
             (element, chare, copies, steps)
         };
         let Some(object) = element.object else { return Ok(()) };
-        let (packed, migrations) = (self.chares.pack(self, object), element.migrations);
+        let migrations = element.migrations;
+        let message = self.chares.pack(self, object, arrival(id, &element));
+        self.chares.destroy(self, object);
         {
             let mut state = self.state.borrow_mut();
-            let message = arrival(id, &element, &packed);
             if message.bytes().len() > state.layer.ordered_bytes() {
                 // Messages that are sent to it from here may arrive before it.
                 state.tell(to, id.collection, CollectionMessage::Expect { index: id.index });
             }
-            state.send(to, message);
+            state.send(to, message.into());
             for message in copies {
                 state.copy(&message, &index, migrations);
             }
@@ -127,11 +128,11 @@ impl Runtime {
     }
 }
 
-/// The message that carries an element.
-fn arrival(id: ChareId, element: &ArrayElement, packed: &[u8]) -> MessageHandle {
+/// The header of the message that carries an element.
+fn arrival(id: ChareId, element: &ArrayElement) -> ActorHeader {
     let kind = MessageKind::Arrival;
     let mut header = ActorHeader::new(kind, id.collection.0, Some(&id.index), element.created);
     header.migrations = element.migrations;
     (header.place, header.number) = (element.since, element.reduction);
-    ActorMessage::of(header, packed).into()
+    header
 }

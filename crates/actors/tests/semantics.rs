@@ -10,8 +10,8 @@ use support::{WireEnd, Wires};
 use towpath_actors::collection::ObjectId;
 use towpath_actors::runtime::{broadcast, invocation};
 use towpath_actors::{
-    ActorError, ActorMessage, ChareCallback, ChareId, Chares, CollectionId, CollectionOptions,
-    Contribution, HomeMap, Index, QueueOrder, Runtime,
+    ActorError, ActorHeader, ActorMessage, ChareCallback, ChareId, Chares, CollectionId,
+    CollectionOptions, Contribution, HomeMap, Index, MessageHandle, QueueOrder, Runtime,
 };
 
 type Method = dyn Fn(&Runtime, ChareId, &ActorMessage) -> Result<(), String>;
@@ -33,13 +33,13 @@ impl Chares for Stateless {
         runtime: &Runtime,
         id: ChareId,
         _: ObjectId,
-        message: &ActorMessage,
+        message: MessageHandle,
     ) -> Result<(), String> {
-        (self.method)(runtime, id, message)
+        (self.method)(runtime, id, &message)
     }
 
-    fn pack(&self, _: &Runtime, _: ObjectId) -> Vec<u8> {
-        Vec::new()
+    fn pack(&self, _: &Runtime, _: ObjectId, header: ActorHeader) -> ActorMessage {
+        ActorMessage::of(header, &[])
     }
 
     fn unpack(&self, _: &Runtime, _: u32, _: ChareId, _: &[u8]) -> Result<ObjectId, String> {

@@ -17,8 +17,8 @@ use towpath_actors::queue::QueueOrder;
 use towpath_actors::quiescence::MessageCounts;
 use towpath_actors::runtime::{broadcast, invocation};
 use towpath_actors::{
-    ActorMessage, ChareCallback, ChareId, Chares, CollectionOptions, Contribution, HomeMap, Index,
-    Runtime,
+    ActorHeader, ActorMessage, ChareCallback, ChareId, Chares, CollectionOptions, Contribution,
+    HomeMap, Index, MessageHandle, Runtime,
 };
 
 use model::Model;
@@ -175,7 +175,7 @@ impl Chares for Workers {
         runtime: &Runtime,
         id: ChareId,
         object: ObjectId,
-        message: &ActorMessage,
+        message: MessageHandle,
     ) -> Result<(), String> {
         let work: Work = postcard::from_bytes(message.payload()).map_err(|e| e.to_string())?;
         self.objects.borrow_mut().get_mut(&object).expect("the object is here").1 += 1;
@@ -183,12 +183,12 @@ impl Chares for Workers {
         self.work(runtime, id, &work)
     }
 
-    fn pack(&self, _: &Runtime, object: ObjectId) -> Vec<u8> {
+    fn pack(&self, _: &Runtime, object: ObjectId, header: ActorHeader) -> ActorMessage {
         let (_, invoked) = self.objects.borrow_mut().remove(&object).expect("the object is here");
         // Some elements are long messages.
         let mut packed = invoked.to_ne_bytes().to_vec();
         packed.resize(if invoked.is_multiple_of(2) { 8 } else { 200 }, 0);
-        packed
+        ActorMessage::of(header, &packed)
     }
 
     fn unpack(&self, _: &Runtime, _: u32, id: ChareId, packed: &[u8]) -> Result<ObjectId, String> {
@@ -197,7 +197,8 @@ impl Chares for Workers {
     }
 
     fn destroy(&self, _: &Runtime, object: ObjectId) {
-        let (index, invoked) = self.objects.borrow_mut().remove(&object).expect("it is here");
+        // What has been packed has not died.
+        let Some((index, invoked)) = self.objects.borrow_mut().remove(&object) else { return };
         self.job.model.borrow_mut().died(index, invoked);
         self.job.reserved.borrow_mut().remove(&index);
     }

@@ -8,8 +8,8 @@ use std::time::Instant;
 use towpath_actors::collection::ObjectId;
 use towpath_actors::runtime::invocation;
 use towpath_actors::{
-    ActorMessage, ChareId, Chares, CollectionId, CollectionOptions, HomeMap, Index, QueueOrder,
-    Runtime,
+    ActorHeader, ActorMessage, ChareId, Chares, CollectionId, CollectionOptions, HomeMap, Index,
+    MessageHandle, QueueOrder, Runtime,
 };
 
 /// Messages to and fro that are not measured, and that are.
@@ -65,7 +65,7 @@ impl Chares for Players {
         runtime: &Runtime,
         id: ChareId,
         _: ObjectId,
-        message: &ActorMessage,
+        message: MessageHandle,
     ) -> Result<(), String> {
         if runtime.rank() == 1 {
             let buffer = &mut self.0.borrow_mut().buffer;
@@ -75,8 +75,8 @@ impl Chares for Players {
         Ok(())
     }
 
-    fn pack(&self, _: &Runtime, _: ObjectId) -> Vec<u8> {
-        Vec::new()
+    fn pack(&self, _: &Runtime, _: ObjectId, header: ActorHeader) -> ActorMessage {
+        ActorMessage::of(header, &[])
     }
 
     fn unpack(&self, _: &Runtime, _: u32, _: ChareId, _: &[u8]) -> Result<ObjectId, String> {

@@ -10,8 +10,8 @@ use std::rc::Rc;
 use towpath_actors::collection::ObjectId;
 use towpath_actors::runtime::{broadcast, invocation};
 use towpath_actors::{
-    ActorMessage, ChareCallback, ChareId, Chares, CollectionId, CollectionOptions, Contribution,
-    HomeMap, Index, QueueOrder, Runtime,
+    ActorHeader, ActorMessage, ChareCallback, ChareId, Chares, CollectionId, CollectionOptions,
+    Contribution, HomeMap, Index, MessageHandle, QueueOrder, Runtime,
 };
 
 /// Entry methods and constructors.
@@ -258,22 +258,22 @@ impl Chares for Traffic {
         runtime: &Runtime,
         id: ChareId,
         object: ObjectId,
-        message: &ActorMessage,
+        message: MessageHandle,
     ) -> Result<(), String> {
         if message.header().entry == REPORT {
             self.report(runtime, id);
         } else {
-            self.work(runtime, id, object, message);
+            self.work(runtime, id, object, &message);
         }
         Ok(())
     }
 
-    fn pack(&self, _: &Runtime, object: ObjectId) -> Vec<u8> {
-        let worker = self.0.borrow_mut().objects.remove(&object).expect("the object is here");
+    fn pack(&self, _: &Runtime, object: ObjectId, header: ActorHeader) -> ActorMessage {
+        let worker = self.0.borrow().objects[&object];
         let mut packed =
             [worker.invoked, u64::from(worker.contributed)].map(u64::to_ne_bytes).concat();
         packed.resize(if worker.invoked.is_multiple_of(3) { LONGEST } else { 16 }, 0);
-        packed
+        ActorMessage::of(header, &packed)
     }
 
     fn unpack(&self, _: &Runtime, _: u32, _: ChareId, packed: &[u8]) -> Result<ObjectId, String> {
@@ -281,7 +281,9 @@ impl Chares for Traffic {
         Ok(self.add(Worker { invoked: words[0], contributed: words[1] as u32 }))
     }
 
-    fn destroy(&self, _: &Runtime, _: ObjectId) {}
+    fn destroy(&self, _: &Runtime, object: ObjectId) {
+        self.0.borrow_mut().objects.remove(&object);
+    }
 
     fn combine(&self, _: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {
         let sums = words(into).into_iter().zip(words(value));
