@@ -1,0 +1,242 @@
+/* Message-driven objects (chares): the C functions under towpath/chare.hpp, charm++.h and the
+ * Python module. Programs include one of those. The semantics are those of the Charm++ manual.
+ *
+ * A language registers its types, entry methods and reducers, calls towpath_start on all ranks, on
+ * rank 0 makes its main chares and calls towpath_begin, and lets all ranks call towpath_run.
+ *
+ * All functions are called by the thread that called towpath_start. Those that return int return 0,
+ * or -1 if they fail: towpath_error then gives a sentence. Pointers must not be null unless that is
+ * said. Sizes are in bytes.
+ */
+#ifndef TOWPATH_ACTORS_H
+#define TOWPATH_ACTORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The index of a chare in its collection: the coordinates of an array element, the rank of a branch
+ * of a group, or the words of an index type of the program. Words that are not used are zero. */
+typedef struct towpath_index {
+    int32_t words[6];
+    int32_t length;
+} towpath_index;
+
+/* Names a chare in the whole job. */
+typedef struct towpath_chare_id {
+    uint64_t collection;
+    towpath_index index;
+} towpath_chare_id;
+
+/* The collection of the single chares of all ranks. */
+#define TOWPATH_SINGLE_CHARES UINT64_MAX
+
+/* Messages. */
+
+/* The message passes all that are not expedited. */
+#define TOWPATH_EXPEDITED 1u
+/* The message has a priority. */
+#define TOWPATH_PRIORITY 2u
+/* The payload is the result of a reduction. */
+#define TOWPATH_RESULT 8u
+
+/* A message to a chare, or from one. */
+typedef struct towpath_message {
+    void *payload;      /* aligned to 16 bytes */
+    size_t bytes;       /* of the payload */
+    uint32_t entry;     /* number of the entry method */
+    uint32_t flags;     /* of the above */
+    int32_t priority;   /* smaller is more urgent */
+    uint32_t reference; /* the number by which a chare finds the message that it expects */
+    uintptr_t memory[2]; /* the library's own */
+} towpath_message;
+
+/* Makes a message with a payload of so many bytes, whose content is arbitrary; entry, flags,
+ * priority and reference are 0. It is sent, or freed, once. */
+void towpath_message_new(size_t bytes, towpath_message *message);
+/* Frees a message that was made and not sent, or that was kept. */
+void towpath_message_free(towpath_message *message);
+/* In an entry method: the message that it was given belongs to the program, which frees it. The
+ * payload may move. */
+void towpath_message_keep(towpath_message *message);
+
+/* What a program has. Numbers are given by towpath_start: types, entry methods and reducers are
+ * numbered in the order of their names, which must be unique and the same on all ranks. These
+ * structures are used until the job has ended. A function that fails calls towpath_fail. */
+
+typedef struct towpath_type {
+    const char *name;
+    void *context; /* given to the functions */
+    /* How many bytes pack will need. Null with pack and unpack: objects do not migrate. */
+    size_t (*packed_bytes)(void *context, void *object);
+    void (*pack)(void *context, void *object, void *into, size_t bytes);
+    void *(*unpack)(void *context, const towpath_chare_id *id, const void *packed, size_t bytes);
+    void (*destroy)(void *context, void *object);
+    uint32_t number;
+} towpath_type;
+
+/* The entry method runs on a user-level thread, and may suspend itself. */
+#define TOWPATH_THREADED 1u
+
+typedef struct towpath_entry {
+    const char *name; /* as in "Cell::receive" */
+    void *context;
+    uint32_t flags;
+    uint32_t number;
+    /* One of both. A constructor returns the object. The message is the library's unless it is
+     * kept. */
+    void *(*construct)(void *context, const towpath_chare_id *id, towpath_message *message);
+    void (*invoke)(void *context, void *object, const towpath_chare_id *id,
+                   towpath_message *message);
+} towpath_entry;
+
+/* A value of a reduction that the library keeps. */
+typedef struct towpath_value towpath_value;
+
+typedef struct towpath_reducer {
+    const char *name;
+    void *context;
+    /* Combines a second value into the first. */
+    void (*combine)(void *context, towpath_value *into, const void *value, size_t bytes);
+    uint32_t number;
+} towpath_reducer;
+
+void *towpath_value_data(towpath_value *value);
+size_t towpath_value_bytes(const towpath_value *value);
+/* The data may move. Bytes that are added are 0. */
+void towpath_value_resize(towpath_value *value, size_t bytes);
+
+void towpath_register_type(towpath_type *type);
+void towpath_register_entry(towpath_entry *entry);
+void towpath_register_reducer(towpath_reducer *reducer);
+
+/* The method or function of the program that is running has failed, for this reason: the job ends
+ * with a sentence that names it once it has returned. */
+void towpath_fail(const char *reason);
+/* Why the last function has failed. Valid until the next one fails. */
+const char *towpath_error(void);
+
+/* The job. */
+
+typedef struct towpath_program {
+    void *context;
+    /* Takes in the read-only data on ranks other than 0. May be null. */
+    void (*read_only)(void *context, const void *data, size_t bytes);
+    /* Is told of a result (TOWPATH_CALL_FUNCTION). May be null. */
+    void (*call_back)(void *context, uint64_t function, const void *value, size_t bytes);
+} towpath_program;
+
+/* Opens the MPI library of the process, which it initializes if nobody has. Collective over
+ * MPI_COMM_WORLD. What is registered must be registered before. */
+int towpath_start(const towpath_program *program);
+uint32_t towpath_rank(void);
+uint32_t towpath_ranks(void);
+/* On rank 0, once: the other ranks take in the read-only data, and begin. Until then they keep what
+ * arrives. Fails on another rank. */
+int towpath_begin(const void *read_only, size_t bytes);
+/* Runs the scheduler until the job ends, and gives its code. When it fails, the code is 1. */
+int towpath_run(int *code);
+/* Ends all communication. Collective, after towpath_run; finalizes MPI if towpath_start has
+ * initialized it. */
+void towpath_stop(void);
+/* Ends the job on all ranks with this code. Returns. */
+void towpath_exit(int code);
+
+/* Collections and chares. */
+
+enum towpath_map {
+    TOWPATH_BLOCK,       /* dense array, blocks of equal size in row-major order */
+    TOWPATH_ROUND_ROBIN, /* dense array, round robin in row-major order */
+    TOWPATH_HASH,        /* any indexes; begins empty */
+    TOWPATH_GROUP        /* one branch on each rank */
+};
+
+typedef struct towpath_collection {
+    uint32_t type;        /* number of the type of its chares */
+    uint32_t constructor; /* of the chares that it begins with */
+    uint32_t map;         /* of enum towpath_map */
+    uint32_t dimensions;  /* 0 without extents */
+    uint32_t extents[6];
+    int32_t is_filled;    /* it begins with a chare for every index */
+} towpath_collection;
+
+/* Makes a collection, whose first chares get these parameters. */
+int towpath_create_collection(const towpath_collection *options, const void *parameters,
+                              size_t bytes, uint64_t *collection);
+/* Makes a single chare on a rank, or on this one if rank is -1. */
+int towpath_create_chare(uint32_t constructor, int rank, const void *parameters, size_t bytes,
+                         towpath_chare_id *id);
+/* Inserts an element of an array, on a rank, or on the home of its index if rank is -1. */
+int towpath_insert(const towpath_chare_id *id, uint32_t constructor, int rank,
+                   const void *parameters, size_t bytes);
+/* All elements that this rank has inserted are the first ones: reductions may begin. */
+void towpath_done_inserting(uint64_t collection);
+/* The object of a chare, or null if it is not on this rank. */
+void *towpath_local(const towpath_chare_id *id);
+/* Of a chare on this rank, once its running method has returned. */
+int towpath_migrate(const towpath_chare_id *id, uint32_t rank);
+int towpath_destroy(const towpath_chare_id *id);
+
+/* Sends a message, which belongs to the library then, to one chare or to all of a collection. When
+ * this fails the message has been freed. */
+int towpath_invoke(const towpath_chare_id *id, towpath_message *message);
+int towpath_broadcast(uint64_t collection, towpath_message *message);
+
+/* Callbacks and reductions. */
+
+enum towpath_call {
+    TOWPATH_CALL_NOBODY,
+    TOWPATH_CALL_EXIT,
+    TOWPATH_CALL_CHARE,   /* collection, index, entry, reference */
+    TOWPATH_CALL_ALL,     /* collection, entry, reference */
+    TOWPATH_CALL_FUNCTION /* function on a rank: towpath_program.call_back */
+};
+
+typedef struct towpath_callback {
+    uint32_t kind; /* of enum towpath_call */
+    uint32_t entry;
+    uint32_t reference;
+    uint32_t rank;
+    uint64_t collection;
+    towpath_index index;
+    uint64_t function;
+} towpath_callback;
+
+/* Gives a value to a callback. */
+int towpath_call_back(const towpath_callback *callback, const void *value, size_t bytes);
+/* Contributes a value to the next reduction of a chare's collection. The callback may be null if
+ * another contribution has one. */
+int towpath_contribute(const towpath_chare_id *id, uint32_t reducer, const void *value,
+                       size_t bytes, const towpath_callback *callback);
+/* Tells a callback when no message is left anywhere. */
+int towpath_start_quiescence(const towpath_callback *callback);
+
+/* Methods that wait. */
+
+/* A user-level thread. */
+typedef struct towpath_thread towpath_thread;
+
+/* The user-level thread that runs, or null. */
+towpath_thread *towpath_thread_self(void);
+/* Suspends the user-level thread that runs until another method awakens it. Its chare cannot
+ * migrate meanwhile. Fails if none runs. */
+int towpath_thread_suspend(void);
+/* Lets a thread that is suspended, or about to be, run again. */
+void towpath_thread_awaken(towpath_thread *thread);
+
+/* For coroutines. A chare with a suspended method is pinned: it cannot migrate. */
+int towpath_pin(const towpath_chare_id *id);
+void towpath_unpin(const towpath_chare_id *id);
+/* Around code of a chare that runs outside of its entry methods, on its rank: what the chare decides
+ * about itself is done at the end. */
+int towpath_enter(const towpath_chare_id *id);
+void towpath_leave(const towpath_chare_id *id);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
