@@ -50,6 +50,24 @@ pub trait Chares {
         message: MessageHandle,
     ) -> Result<(), String>;
 
+    /// Lets a method that is suspended go on.
+    ///
+    /// # Errors
+    /// The method has failed, or there is none.
+    fn resume(&self, runtime: &Runtime, method: u64) -> Result<(), String> {
+        let _ = runtime;
+        Err(format!("no method {method} is suspended"))
+    }
+
+    /// Takes in the read-only data of rank 0, whose program has this fingerprint.
+    ///
+    /// # Errors
+    /// This is another program, or the data is not that of this one.
+    fn begin(&self, fingerprint: u64, data: &[u8]) -> Result<(), String> {
+        let _ = (fingerprint, data);
+        Ok(())
+    }
+
     /// Packs an object behind this header. It is destroyed if it leaves this rank.
     fn pack(&self, runtime: &Runtime, object: ObjectId, header: ActorHeader) -> ActorMessage;
 

@@ -69,6 +69,8 @@ pub(crate) struct ArrayElement {
     pub(crate) created: u32,
     /// Whether a method of it is running.
     pub(crate) is_running: bool,
+    /// How many methods of it are suspended: it cannot leave.
+    pub(crate) pinned: u32,
     /// What happens once none is.
     pub(crate) deferred: Deferred,
 }
@@ -76,9 +78,17 @@ pub(crate) struct ArrayElement {
 impl ArrayElement {
     /// An element whose constructor is about to run.
     pub(crate) fn new(index: Index, reduction: u32, since: u32, migrations: u32) -> ArrayElement {
-        let created = migrations;
-        let (object, is_running, deferred) = (None, true, Deferred::Nothing);
-        ArrayElement { index, object, reduction, since, migrations, created, is_running, deferred }
+        ArrayElement {
+            index,
+            object: None,
+            reduction,
+            since,
+            migrations,
+            created: migrations,
+            is_running: true,
+            pinned: 0,
+            deferred: Deferred::Nothing,
+        }
     }
 }
 

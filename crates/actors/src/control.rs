@@ -12,6 +12,9 @@ use crate::reduction::ReductionMessage;
 /// A message between runtimes; the collection that it is about stands in the header.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ControlMessage {
+    /// Begin with this read-only data, and pass this on in the tree of rank 0. The fingerprint is
+    /// that of the program.
+    Begin { fingerprint: u64, data: Vec<u8> },
     /// Make a collection, and pass this on in the tree of its root.
     Create(CollectionOptions),
     /// Construct the elements that a collection begins with. A rank tells itself.

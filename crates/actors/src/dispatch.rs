@@ -64,6 +64,7 @@ impl Runtime {
             MessageKind::Broadcast => self.pass_broadcast(message),
             MessageKind::InsertRequest => self.place_element(message, is_long),
             MessageKind::Arrival => self.element_arrives(&message, from),
+            MessageKind::Resume => Err(self.unknown()),
             MessageKind::Invoke | MessageKind::Insert | MessageKind::Control => Ok(()),
         }
     }
@@ -77,6 +78,7 @@ impl Runtime {
         }
         match kind {
             Some(MessageKind::Invoke) => self.invoke_now(message),
+            Some(MessageKind::Resume) => self.resume_now(&message),
             Some(MessageKind::Insert) => self.construct_inserted(&message),
             Some(MessageKind::Broadcast) => self.deliver_broadcast(&message.shared()),
             _ => self.handle(message, None),
@@ -124,6 +126,9 @@ impl Runtime {
         let control = ControlMessage::decoded(message).ok_or_else(|| self.unknown())?;
         self.state.borrow_mut().counts.processed += u64::from(control.counts());
         match control {
+            ControlMessage::Begin { fingerprint, data } => {
+                return self.begin_here(fingerprint, data);
+            }
             ControlMessage::Create(options) => {
                 self.create(id, &options);
                 self.fill(id, &options);

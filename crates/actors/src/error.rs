@@ -23,6 +23,15 @@ pub enum ActorError {
     /// A method has failed.
     #[error("{method} of {chare}{index} failed: {reason}")]
     Method { chare: String, method: String, index: Index, reason: String },
+    /// A chare that cannot leave would.
+    #[error(
+        "{chare}{index} cannot migrate or be deleted while methods of it are suspended; let it do so \
+         in a method that does not wait"
+    )]
+    Suspended { chare: String, index: Index },
+    /// Ranks run different programs.
+    #[error("rank {rank} cannot begin: {reason}")]
+    Begin { rank: u32, reason: String },
     /// Contributions do not fit together.
     #[error("a reduction over {chare} failed: {reason}")]
     Reduction { chare: String, reason: String },

@@ -12,6 +12,8 @@
 //!    delivery      broadcasts, from the request to the methods
 //!    results       what reductions give, and who is told
 //!    ending        quiescence, the end of the job, errors
+//!    starting      what ranks keep until they have the read-only data
+//!    suspended     methods that wait: user-level threads and coroutines
 //!    queue         messages that wait, by priority
 //!  collection      one rank's part of an array or group
 //!    location      where elements are: homes, and what ranks have heard
@@ -51,7 +53,9 @@ pub mod quiescence;
 pub mod reduction;
 mod results;
 pub mod runtime;
+mod starting;
 mod state;
+mod suspended;
 pub mod tree;
 
 pub use callback::ChareCallback;

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use bytemuck::{Pod, Zeroable};
 
 use crate::index::{Index, LONGEST};
-use crate::pool::{self, Block};
+use crate::pool;
+pub use crate::pool::Block;
 
 /// What a message asks of the rank that it reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +28,16 @@ pub enum MessageKind {
     Arrival,
     /// Something between the runtimes ([`crate::control::ControlMessage`]).
     Control,
+    /// Let a suspended method of one chare go on. A rank sends it to itself.
+    Resume,
 }
 
 impl MessageKind {
     fn of(code: u8) -> Option<MessageKind> {
         use MessageKind::{
-            Arrival, Broadcast, BroadcastRequest, Control, Insert, InsertRequest, Invoke,
+            Arrival, Broadcast, BroadcastRequest, Control, Insert, InsertRequest, Invoke, Resume,
         };
-        [Invoke, BroadcastRequest, Broadcast, InsertRequest, Insert, Arrival, Control]
+        [Invoke, BroadcastRequest, Broadcast, InsertRequest, Insert, Arrival, Control, Resume]
             .into_iter()
             .find(|kind| *kind as u8 == code)
     }
@@ -166,6 +169,23 @@ impl ActorMessage {
     pub fn with_bytes(bytes: usize) -> ActorMessage {
         assert!(bytes >= HEADER_BYTES, "a message begins with its header");
         ActorMessage { blocks: pool::take(bytes), bytes }
+    }
+
+    /// The memory of the message, and how many bytes of it are used: [`ActorMessage::from_blocks`]
+    /// makes the message of it again.
+    #[must_use]
+    pub fn into_blocks(mut self) -> (Vec<Block>, usize) {
+        (std::mem::take(&mut self.blocks), self.bytes)
+    }
+
+    /// The message of which [`ActorMessage::into_blocks`] has given the parts.
+    ///
+    /// # Panics
+    /// If that is less than a header, or more than the memory.
+    #[must_use]
+    pub fn from_blocks(blocks: Vec<Block>, bytes: usize) -> ActorMessage {
+        assert!((HEADER_BYTES..=blocks.len() * size_of::<Block>()).contains(&bytes));
+        ActorMessage { blocks, bytes }
     }
 
     /// All of it, as it is sent.

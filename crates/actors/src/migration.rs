@@ -17,7 +17,11 @@ impl Runtime {
             return Ok(());
         };
         let deferred = std::mem::take(&mut element.deferred);
+        let pinned = element.pinned;
         drop(state);
+        if pinned > 0 && deferred != Deferred::Nothing {
+            return Err(self.suspended(id));
+        }
         match deferred {
             Deferred::Migrate(to) if to != rank => self.depart(id, to),
             Deferred::Delete => self.delete_now(id),

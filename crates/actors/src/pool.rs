@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 /// Memory is aligned for every type of C, and its length is a multiple of this.
-pub(crate) type Block = u128;
+pub type Block = u128;
 const BLOCK: usize = size_of::<Block>();
 /// Lengths are powers of two from this many bytes on.
 const SHORTEST: usize = 128;

@@ -50,6 +50,7 @@ impl Runtime {
             chares_made: 0,
             quiescence: Quiescence::new(SpanningTree::new(0, rank, ranks).children().count()),
             quiescence_clients: Vec::new(),
+            held: None,
             exit: None,
             error: None,
         };
@@ -322,7 +323,9 @@ impl Runtime {
             (arrived, next)
         };
         if let Some((from, message)) = arrived {
-            self.noticed(self.handle(message.into(), Some(from)));
+            if let Some(message) = self.let_in(from, message) {
+                self.noticed(self.handle(message.into(), Some(from)));
+            }
             let next = self.state.borrow_mut().queue.pop();
             if let Some(message) = next {
                 self.noticed(self.execute(message));

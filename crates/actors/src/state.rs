@@ -36,6 +36,8 @@ pub(crate) struct State {
     pub(crate) quiescence: Quiescence,
     /// At rank 0: who waits for quiescence.
     pub(crate) quiescence_clients: Vec<ChareCallback>,
+    /// What has arrived before the read-only data; nothing once the rank has begun.
+    pub(crate) held: Option<Vec<(u32, ActorMessage)>>,
     pub(crate) exit: Option<i32>,
     pub(crate) error: Option<ActorError>,
 }

@@ -14,6 +14,9 @@ use towpath_actors::{
     CollectionOptions, Contribution, HomeMap, Index, MessageHandle, QueueOrder, Runtime,
 };
 
+/// What ranks compare when they begin.
+const FINGERPRINT: u64 = 77;
+
 type Method = dyn Fn(&Runtime, ChareId, &ActorMessage) -> Result<(), String>;
 
 /// Chares without state, whose only method is a function of the test.
@@ -59,6 +62,14 @@ impl Chares for Stateless {
     fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]) {
         let rank = runtime.rank();
         self.told.borrow_mut().push(format!("{rank} {function} {value:?}"));
+    }
+
+    fn begin(&self, fingerprint: u64, data: &[u8]) -> Result<(), String> {
+        if fingerprint != FINGERPRINT {
+            return Err("another program".into());
+        }
+        assert_eq!(data, b"read-only");
+        Ok(())
     }
 
     fn chare_name(&self, chare: u32) -> String {
@@ -357,4 +368,60 @@ fn contributions_that_do_not_fit_together_end_the_job() {
     let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![2]), true)).unwrap();
     job.runtimes[0].broadcast(broadcast(array, 1, &[]));
     assert!(job.sentence().contains("0 bytes meet 1"), "{}", job.sentence());
+}
+
+#[test]
+fn ranks_keep_what_arrives_until_they_have_the_read_only_data() {
+    let invoked = Rc::new(RefCell::new(0));
+    let counter = invoked.clone();
+    let job = Job::new(5, move |_, _, _| {
+        *counter.borrow_mut() += 1;
+        Ok(())
+    });
+    job.runtimes[1..].iter().for_each(Runtime::hold);
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![10]), true)).unwrap();
+    job.runtimes[0].broadcast(broadcast(array, 1, &[]));
+    job.work();
+    assert_eq!(*invoked.borrow(), 2, "only those of rank 0");
+    job.runtimes[0].begin(FINGERPRINT, b"read-only".to_vec());
+    job.work();
+    assert_eq!(*invoked.borrow(), 10);
+}
+
+#[test]
+fn ranks_of_another_program_end_the_job() {
+    let job = Job::new(2, |_, _, _| Ok(()));
+    job.runtimes[1].hold();
+    job.runtimes[0].begin(FINGERPRINT + 1, Vec::new());
+    let sentence = job.sentence();
+    assert!(sentence.starts_with("rank 1 cannot begin: another program"), "{sentence}");
+}
+
+#[test]
+fn a_rank_that_has_not_begun_can_be_told_to_end() {
+    let job = Job::new(3, |_, _, _| Ok(()));
+    job.runtimes[1..].iter().for_each(Runtime::hold);
+    job.runtimes[0].exit(4);
+    job.work();
+    assert!(job.ends().into_iter().all(|end| end == Ok(Some(4))));
+}
+
+#[test]
+fn a_chare_with_suspended_methods_stays_where_it_is() {
+    let job = Job::new(2, |_, _, _| Ok(()));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![2]), true)).unwrap();
+    job.work();
+    let (here, id) = (&job.runtimes[1], at(array, 1));
+    here.pin(id).unwrap();
+    for left in [here.migrate(id, 0), here.delete(id)] {
+        let sentence = left.unwrap_err().to_string();
+        assert!(sentence.starts_with("Chare3[1] cannot migrate or be deleted"), "{sentence}");
+    }
+    here.unpin(id);
+    here.enter(id).unwrap();
+    here.migrate(id, 0).unwrap();
+    assert_eq!(here.indexes(array), [id.index], "its method has not returned");
+    here.leave(id);
+    assert!(here.indexes(array).is_empty());
+    assert!(here.pin(id).is_err(), "it is on another rank");
 }
