@@ -68,8 +68,14 @@ pub trait Chares {
         Ok(())
     }
 
-    /// Packs an object behind this header. It is destroyed if it leaves this rank.
-    fn pack(&self, runtime: &Runtime, object: ObjectId, header: ActorHeader) -> ActorMessage;
+    /// Packs an object of this type behind this header. It is destroyed if it leaves this rank.
+    fn pack(
+        &self,
+        runtime: &Runtime,
+        chare: u32,
+        object: ObjectId,
+        header: ActorHeader,
+    ) -> ActorMessage;
 
     /// Makes an object of this type again out of what `pack` has packed.
     ///
@@ -83,8 +89,8 @@ pub trait Chares {
         packed: &[u8],
     ) -> Result<ObjectId, String>;
 
-    /// Destroys an object.
-    fn destroy(&self, runtime: &Runtime, object: ObjectId);
+    /// Destroys an object of this type.
+    fn destroy(&self, runtime: &Runtime, chare: u32, object: ObjectId);
 
     /// Combines two values that chares contribute to a reduction: the second into the first.
     ///
@@ -93,7 +99,13 @@ pub trait Chares {
     fn combine(&self, reducer: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String>;
 
     /// Calls a function of the program with the result of a reduction, or on quiescence.
-    fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]);
+    ///
+    /// # Errors
+    /// The function has failed.
+    fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]) -> Result<(), String>;
+
+    /// The type of the chares that a constructor makes.
+    fn chare_type(&self, constructor: u32) -> u32;
 
     /// The name of a type, for messages to the user.
     fn chare_name(&self, chare: u32) -> String;

@@ -57,6 +57,8 @@ pub type ObjectId = u64;
 #[derive(Debug)]
 pub(crate) struct ArrayElement {
     pub(crate) index: Index,
+    /// Its type.
+    pub(crate) chare: u32,
     /// Nothing while its constructor runs.
     pub(crate) object: Option<ObjectId>,
     /// Number of its next reduction.
@@ -77,9 +79,16 @@ pub(crate) struct ArrayElement {
 
 impl ArrayElement {
     /// An element whose constructor is about to run.
-    pub(crate) fn new(index: Index, reduction: u32, since: u32, migrations: u32) -> ArrayElement {
+    pub(crate) fn new(
+        index: Index,
+        chare: u32,
+        reduction: u32,
+        since: u32,
+        migrations: u32,
+    ) -> ArrayElement {
         ArrayElement {
             index,
+            chare,
             object: None,
             reduction,
             since,

@@ -1,7 +1,7 @@
 //! Makes collections and their chares.
 
 use crate::chares::ChareId;
-use crate::collection::{ArrayElement, Collection, CollectionId, CollectionOptions};
+use crate::collection::{ArrayElement, Collection, CollectionId, CollectionOptions, NO_TYPE};
 use crate::control::{CollectionMessage, ControlMessage};
 use crate::message::{AT_HOME, ActorHeader, ActorMessage, MessageHandle, MessageKind};
 use crate::runtime::{Processed, Runtime};
@@ -90,7 +90,11 @@ impl Runtime {
                 collection.location.located(id.index, state.rank, migrations);
             }
             let reduction = collection.reductions.created();
-            collection.add(ArrayElement::new(id.index, reduction, since, migrations));
+            let chare = match collection.chare {
+                NO_TYPE => self.chares.chare_type(message.header().entry),
+                chare => chare,
+            };
+            collection.add(ArrayElement::new(id.index, chare, reduction, since, migrations));
         }
         let object = self.chares.construct(self, id, message);
         let object =

@@ -3,6 +3,7 @@
 use crate::chares::ChareId;
 use crate::collection::{CollectionId, Deferred};
 use crate::control::{CollectionMessage, ControlMessage};
+use crate::error::ActorError;
 use crate::location::Lookup;
 use crate::message::{ActorMessage, COPY, MessageHandle, MessageKind};
 use crate::runtime::{Processed, Runtime};
@@ -138,7 +139,8 @@ impl Runtime {
             ControlMessage::CountMessages => self.count_messages(),
             ControlMessage::Counted(counts) => self.state.borrow_mut().quiescence.child(counts),
             ControlMessage::CallBack { function, value } => {
-                self.chares.call_back(self, function, &value);
+                let called = self.chares.call_back(self, function, &value);
+                called.map_err(|reason| ActorError::Function { rank: self.rank(), reason })?;
             }
             ControlMessage::Exit { code, scope } => self.exit_here(code, scope),
             ControlMessage::OfCollection(what) => return self.about(id, what, message, from),

@@ -5,7 +5,6 @@ use crate::chares::ChareId;
 use crate::collection::{CollectionId, NO_TYPE};
 use crate::control::{ControlMessage, ExitScope};
 use crate::error::ActorError;
-use crate::index::Index;
 use crate::message::ActorHeader;
 use crate::quiescence::WaveStep;
 use crate::runtime::Runtime;
@@ -82,7 +81,7 @@ impl Runtime {
             let first = state.first_waiting();
             drop(state);
             let error = first.map(|(header, why)| {
-                let (chare, method) = self.named(CollectionId(header.collection), header.entry);
+                let (chare, method) = self.named(ChareId::of(&header), header.entry);
                 ActorError::Undelivered { chare, method, index: header.index(), why, waiting }
             });
             let mut state = self.state.borrow_mut();
@@ -94,24 +93,28 @@ impl Runtime {
         ActorError::Unknown { rank: self.rank() }
     }
 
-    pub(crate) fn named(&self, collection: CollectionId, entry: u32) -> (String, String) {
-        let chare = self.state.borrow().collections.get(&collection).map(|known| known.chare);
+    pub(crate) fn named(&self, id: ChareId, entry: u32) -> (String, String) {
+        let state = self.state.borrow();
+        let chare = state.collections.get(&id.collection).map(|collection| {
+            collection.element(&id.index).map_or(collection.chare, |element| element.chare)
+        });
+        drop(state);
         let chare = chare.filter(|chare| *chare != NO_TYPE);
         let chare = chare.map_or_else(|| "chare".into(), |chare| self.chares.chare_name(chare));
         (chare, self.chares.entry_name(entry))
     }
 
-    pub(crate) fn no_such_index(&self, id: CollectionId, index: Index, entry: u32) -> ActorError {
+    pub(crate) fn no_such_index(&self, id: ChareId, entry: u32) -> ActorError {
         let (chare, method) = self.named(id, entry);
-        ActorError::NoSuchIndex { chare, method, index }
+        ActorError::NoSuchIndex { chare, method, index: id.index }
     }
 
     pub(crate) fn misdirected(&self, header: &ActorHeader) -> ActorError {
-        self.no_such_index(CollectionId(header.collection), header.index(), header.entry)
+        self.no_such_index(ChareId::of(header), header.entry)
     }
 
     pub(crate) fn method_failed(&self, id: ChareId, entry: u32, reason: String) -> ActorError {
-        let (chare, method) = self.named(id.collection, entry);
+        let (chare, method) = self.named(id, entry);
         ActorError::Method { chare, method, index: id.index, reason }
     }
 }

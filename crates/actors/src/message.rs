@@ -255,6 +255,16 @@ impl From<ActorMessage> for MessageHandle {
 }
 
 impl MessageHandle {
+    /// The message, for whoever changes it: a copy if several places hold it.
+    #[must_use]
+    pub fn into_owned(self) -> ActorMessage {
+        match self {
+            MessageHandle::Owned(message) => message,
+            MessageHandle::Shared(message) => Rc::try_unwrap(message)
+                .unwrap_or_else(|message| ActorMessage::of(*message.header(), message.payload())),
+        }
+    }
+
     /// The message, to be shared.
     #[must_use]
     pub fn shared(self) -> Rc<ActorMessage> {

@@ -37,7 +37,7 @@ impl Runtime {
             let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
             let Some((place, mut element)) = collection.remove(&id.index) else { return Ok(()) };
             element.migrations += 1;
-            let chare = collection.chare;
+            let chare = element.chare;
             let (migrations, since) = (element.migrations, element.since);
             let leaving = Departure { index, migrations, since, place };
             let copies = collection.broadcasts.departs(leaving);
@@ -48,8 +48,8 @@ impl Runtime {
         };
         let Some(object) = element.object else { return Ok(()) };
         let migrations = element.migrations;
-        let message = self.chares.pack(self, object, arrival(id, &element));
-        self.chares.destroy(self, object);
+        let message = self.chares.pack(self, chare, object, arrival(id, &element));
+        self.chares.destroy(self, chare, object);
         {
             let mut state = self.state.borrow_mut();
             if message.bytes().len() > state.layer.ordered_bytes() {
@@ -79,11 +79,12 @@ impl Runtime {
             if message.bytes().len() > state.layer.ordered_bytes() {
                 collection.no_longer_expected(&index);
             }
-            let element = ArrayElement::new(index, header.number, since, migrations);
+            let chare = collection.chare;
+            let element = ArrayElement::new(index, chare, header.number, since, migrations);
             collection.add(ArrayElement { created: header.entry, ..element });
             collection.reductions.arrived(header.number);
             collection.location.located(index, rank, migrations);
-            let (home, chare) = (collection.location.home(&index), collection.chare);
+            let home = collection.location.home(&index);
             if home != rank {
                 let located = CollectionMessage::Located { index, rank, migrations };
                 state.tell(home, id.collection, located);
@@ -117,7 +118,7 @@ impl Runtime {
             let state = &mut *guard;
             let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
             let Some((_, element)) = collection.remove(&id.index) else { return Ok(()) };
-            let (index, migrations, chare) = (id.index, element.migrations, collection.chare);
+            let (index, migrations, chare) = (id.index, element.migrations, element.chare);
             let steps = collection.reductions.deleted(element.reduction, &self.combining());
             collection.location.deleted(index, migrations);
             let home = collection.location.home(&index);
@@ -126,7 +127,7 @@ impl Runtime {
             (element.object, chare, steps)
         };
         if let Some(object) = object {
-            self.chares.destroy(self, object);
+            self.chares.destroy(self, chare, object);
         }
         self.follow(id.collection, chare, steps)
     }

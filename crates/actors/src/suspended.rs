@@ -66,7 +66,7 @@ impl Runtime {
     }
 
     pub(crate) fn suspended(&self, id: ChareId) -> ActorError {
-        let (chare, _) = self.named(id.collection, 0);
+        let (chare, _) = self.named(id, 0);
         ActorError::Suspended { chare, index: id.index }
     }
 }

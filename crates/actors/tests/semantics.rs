@@ -41,7 +41,7 @@ impl Chares for Stateless {
         (self.method)(runtime, id, &message)
     }
 
-    fn pack(&self, _: &Runtime, _: ObjectId, header: ActorHeader) -> ActorMessage {
+    fn pack(&self, _: &Runtime, _: u32, _: ObjectId, header: ActorHeader) -> ActorMessage {
         ActorMessage::of(header, &[])
     }
 
@@ -49,7 +49,7 @@ impl Chares for Stateless {
         Ok(0)
     }
 
-    fn destroy(&self, _: &Runtime, _: ObjectId) {}
+    fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) {}
 
     fn combine(&self, _: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {
         if into.len() != value.len() {
@@ -59,9 +59,10 @@ impl Chares for Stateless {
         Ok(())
     }
 
-    fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]) {
+    fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]) -> Result<(), String> {
         let rank = runtime.rank();
         self.told.borrow_mut().push(format!("{rank} {function} {value:?}"));
+        Ok(())
     }
 
     fn begin(&self, fingerprint: u64, data: &[u8]) -> Result<(), String> {
@@ -70,6 +71,10 @@ impl Chares for Stateless {
         }
         assert_eq!(data, b"read-only");
         Ok(())
+    }
+
+    fn chare_type(&self, constructor: u32) -> u32 {
+        constructor
     }
 
     fn chare_name(&self, chare: u32) -> String {

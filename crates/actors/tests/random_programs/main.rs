@@ -183,7 +183,7 @@ impl Chares for Workers {
         self.work(runtime, id, &work)
     }
 
-    fn pack(&self, _: &Runtime, object: ObjectId, header: ActorHeader) -> ActorMessage {
+    fn pack(&self, _: &Runtime, _: u32, object: ObjectId, header: ActorHeader) -> ActorMessage {
         let (_, invoked) = self.objects.borrow_mut().remove(&object).expect("the object is here");
         // Some elements are long messages.
         let mut packed = invoked.to_ne_bytes().to_vec();
@@ -196,7 +196,7 @@ impl Chares for Workers {
         Ok(self.add(id.index, u64::from_ne_bytes(invoked)))
     }
 
-    fn destroy(&self, _: &Runtime, object: ObjectId) {
+    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) {
         // What has been packed has not died.
         let Some((index, invoked)) = self.objects.borrow_mut().remove(&object) else { return };
         self.job.model.borrow_mut().died(index, invoked);
@@ -209,12 +209,17 @@ impl Chares for Workers {
         Ok(())
     }
 
-    fn call_back(&self, _: &Runtime, function: u64, value: &[u8]) {
+    fn call_back(&self, _: &Runtime, function: u64, value: &[u8]) -> Result<(), String> {
         let mut model = self.job.model.borrow_mut();
         match function {
             REDUCED => model.reduced(u64::from_ne_bytes(value.try_into().unwrap())),
             _ => model.quiescent(),
         }
+        Ok(())
+    }
+
+    fn chare_type(&self, _: u32) -> u32 {
+        0
     }
 
     fn chare_name(&self, _: u32) -> String {

@@ -75,7 +75,7 @@ impl Chares for Players {
         Ok(())
     }
 
-    fn pack(&self, _: &Runtime, _: ObjectId, header: ActorHeader) -> ActorMessage {
+    fn pack(&self, _: &Runtime, _: u32, _: ObjectId, header: ActorHeader) -> ActorMessage {
         ActorMessage::of(header, &[])
     }
 
@@ -83,13 +83,19 @@ impl Chares for Players {
         Ok(1)
     }
 
-    fn destroy(&self, _: &Runtime, _: ObjectId) {}
+    fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) {}
 
     fn combine(&self, _: u32, _: &mut Vec<u8>, _: &[u8]) -> Result<(), String> {
         Ok(())
     }
 
-    fn call_back(&self, _: &Runtime, _: u64, _: &[u8]) {}
+    fn call_back(&self, _: &Runtime, _: u64, _: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn chare_type(&self, constructor: u32) -> u32 {
+        constructor
+    }
 
     fn chare_name(&self, _: u32) -> String {
         "Player".into()

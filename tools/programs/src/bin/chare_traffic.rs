@@ -268,7 +268,7 @@ impl Chares for Traffic {
         Ok(())
     }
 
-    fn pack(&self, _: &Runtime, object: ObjectId, header: ActorHeader) -> ActorMessage {
+    fn pack(&self, _: &Runtime, _: u32, object: ObjectId, header: ActorHeader) -> ActorMessage {
         let worker = self.0.borrow().objects[&object];
         let mut packed =
             [worker.invoked, u64::from(worker.contributed)].map(u64::to_ne_bytes).concat();
@@ -281,7 +281,7 @@ impl Chares for Traffic {
         Ok(self.add(Worker { invoked: words[0], contributed: words[1] as u32 }))
     }
 
-    fn destroy(&self, _: &Runtime, object: ObjectId) {
+    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) {
         self.0.borrow_mut().objects.remove(&object);
     }
 
@@ -291,7 +291,7 @@ impl Chares for Traffic {
         Ok(())
     }
 
-    fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]) {
+    fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]) -> Result<(), String> {
         match function {
             QUIESCENT => {
                 let group = self.0.borrow().group.expect("a program runs");
@@ -303,6 +303,11 @@ impl Chares for Traffic {
             }
             _ => self.reduced(value),
         }
+        Ok(())
+    }
+
+    fn chare_type(&self, constructor: u32) -> u32 {
+        constructor
     }
 
     fn chare_name(&self, chare: u32) -> String {

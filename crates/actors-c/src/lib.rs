@@ -1,0 +1,24 @@
+//! `libtowpath_actors.so`: the C functions of message-driven objects, which
+//! `include/towpath/actors.h` declares and describes.
+//!
+//! ```text
+//!  job             start, run and end
+//!  calls           collections, chares, callbacks
+//!  messages        messages as C sees them
+//!  program         what the runtime asks of the program's functions
+//!    registry      types, entry methods and reducers, and their numbers
+//!    value         values of reductions that the program's functions combine
+//!  threads         methods on user-level threads
+//!  failure         sentences for the program, and the program's own
+//!  types           structures of the header
+//! ```
+
+mod calls;
+mod failure;
+mod job;
+mod messages;
+mod program;
+mod registry;
+mod threads;
+mod types;
+mod value;

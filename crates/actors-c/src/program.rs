@@ -1,0 +1,187 @@
+//! What the runtime asks of the program: calls of its functions.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use towpath_actors::collection::ObjectId;
+use towpath_actors::{ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime};
+
+use crate::failure::outcome;
+use crate::messages::ReceivedMessage;
+use crate::registry::{Numbered, ProgramParts};
+use crate::threads::Threads;
+use crate::types::{CChareId, CEntry, CProgram, CType, THREADED};
+use crate::value::Value;
+
+/// The program of this process.
+pub(crate) struct Program {
+    functions: CProgram,
+    parts: ProgramParts,
+    threads: Threads,
+}
+
+impl Program {
+    pub(crate) fn new(functions: CProgram, parts: ProgramParts) -> Program {
+        Program { functions, parts, threads: Threads::default() }
+    }
+
+    fn entry(&self, number: u32) -> Result<&'static CEntry, String> {
+        let entry = self.parts.entries.get(number as usize).map(|(_, entry)| *entry);
+        entry.ok_or_else(|| format!("there is no entry method with the number {number}"))
+    }
+
+    fn chare(&self, number: u32) -> Result<&'static CType, String> {
+        let chare = self.parts.types.get(number as usize).map(|(_, chare)| *chare);
+        chare.ok_or_else(|| format!("there is no type with the number {number}"))
+    }
+}
+
+/// An object of the program, with the number of its type.
+///
+/// A single chare may be of any type, and the runtime does not know which.
+fn object(id: ObjectId) -> *mut c_void {
+    ptr::with_exposed_provenance_mut(id as usize)
+}
+
+impl Chares for Program {
+    fn construct(
+        &self,
+        _: &Runtime,
+        id: ChareId,
+        message: &ActorMessage,
+    ) -> Result<ObjectId, String> {
+        let entry = self.entry(message.header().entry)?;
+        let construct = entry.construct.ok_or("it is no constructor")?;
+        let copy = ActorMessage::of(*message.header(), message.payload());
+        let mut received = ReceivedMessage::new(copy.into());
+        // SAFETY: functions of the program are called as the header says; the message lives until
+        // this one returns.
+        let object = unsafe {
+            construct(entry.context, &CChareId::from(id), (&raw mut received).cast())
+        };
+        outcome()?;
+        if object.is_null() {
+            return Err("the constructor has returned no object".into());
+        }
+        Ok(object.expose_provenance() as ObjectId)
+    }
+
+    fn invoke(
+        &self,
+        runtime: &Runtime,
+        id: ChareId,
+        target: ObjectId,
+        message: MessageHandle,
+    ) -> Result<(), String> {
+        let entry = self.entry(message.header().entry)?;
+        let invoke = entry.invoke.ok_or("it is a constructor")?;
+        let mut received = ReceivedMessage::new(message);
+        let call = move || {
+            let message = (&raw mut received).cast();
+            // SAFETY: functions of the program are called as the header says; the object exists
+            // while its methods run, and the message until this one returns.
+            unsafe { invoke(entry.context, object(target), &CChareId::from(id), message) };
+        };
+        if entry.flags & THREADED == 0 {
+            let mut call = call;
+            call();
+            return outcome();
+        }
+        self.threads.start(runtime, id, entry.number, call)
+    }
+
+    fn resume(&self, runtime: &Runtime, method: u64) -> Result<(), String> {
+        self.threads.resume(runtime, method)
+    }
+
+    fn begin(&self, fingerprint: u64, data: &[u8]) -> Result<(), String> {
+        if fingerprint != self.parts.fingerprint {
+            return Err("its program has other chares or entry methods than that of rank 0; start \
+                        the same program on all ranks"
+                .into());
+        }
+        if let Some(read_only) = self.functions.read_only {
+            // SAFETY: functions of the program are called as the header says.
+            unsafe { read_only(self.functions.context, data.as_ptr().cast(), data.len()) };
+        }
+        outcome()
+    }
+
+    fn pack(&self, runtime: &Runtime, target: ObjectId, header: ActorHeader) -> ActorMessage {
+        let id = ChareId::of(&header);
+        let chare = runtime.chare_type(id.collection).and_then(|number| self.chare(number).ok());
+        let functions = chare.and_then(|chare| Some((chare, chare.packed_bytes?, chare.pack?)));
+        let Some((chare, packed_bytes, pack)) = functions else {
+            return ActorMessage::new(header, 0);
+        };
+        // SAFETY: functions of the program are called as the header says, and the object exists.
+        let bytes = unsafe { packed_bytes(chare.context, object(target)) };
+        let mut message = ActorMessage::new(header, bytes);
+        let into = message.payload_mut().as_mut_ptr().cast();
+        // SAFETY: as above; the payload has so many bytes.
+        unsafe { pack(chare.context, object(target), into, bytes) };
+        message
+    }
+
+    fn unpack(
+        &self,
+        _: &Runtime,
+        chare: u32,
+        id: ChareId,
+        packed: &[u8],
+    ) -> Result<ObjectId, String> {
+        let chare = self.chare(chare)?;
+        let unpack = chare.unpack.ok_or("its type has no function that unpacks it")?;
+        // SAFETY: functions of the program are called as the header says.
+        let object = unsafe {
+            unpack(chare.context, &CChareId::from(id), packed.as_ptr().cast(), packed.len())
+        };
+        outcome()?;
+        if object.is_null() {
+            return Err("nothing was unpacked".into());
+        }
+        Ok(object.expose_provenance() as ObjectId)
+    }
+
+    fn destroy(&self, _: &Runtime, chare: u32, target: ObjectId) {
+        let Ok(chare) = self.chare(chare) else { return };
+        if let Some(destroy) = chare.destroy {
+            // SAFETY: functions of the program are called as the header says; the runtime forgets
+            // the object.
+            unsafe { destroy(chare.context, object(target)) };
+        }
+    }
+
+    fn combine(&self, reducer: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {
+        let reducer = self.parts.reducers.get(reducer as usize).map(|(_, reducer)| reducer);
+        let found = reducer.and_then(|reducer| Some((reducer, reducer.combine?)));
+        let (reducer, combine) = found.ok_or("there is no such reducer")?;
+        let mut combined = Value(std::mem::take(into));
+        // SAFETY: functions of the program are called as the header says, and both values live
+        // until this one returns.
+        unsafe { combine(reducer.context, &mut combined, value.as_ptr().cast(), value.len()) };
+        *into = combined.0;
+        outcome()
+    }
+
+    fn call_back(&self, _: &Runtime, function: u64, value: &[u8]) -> Result<(), String> {
+        let call_back = self.functions.call_back;
+        let call_back = call_back.ok_or("the program has no functions for results")?;
+        let (at, bytes) = (value.as_ptr().cast(), value.len());
+        // SAFETY: functions of the program are called as the header says.
+        unsafe { call_back(self.functions.context, function, at, bytes) };
+        outcome()
+    }
+
+    fn chare_name(&self, chare: u32) -> String {
+        name(&self.parts.types, chare, "chare")
+    }
+
+    fn entry_name(&self, entry: u32) -> String {
+        name(&self.parts.entries, entry, "method")
+    }
+}
+
+fn name<T>(all: &Numbered<T>, number: u32, otherwise: &str) -> String {
+    all.get(number as usize).map_or_else(|| otherwise.into(), |(name, _)| name.clone())
+}

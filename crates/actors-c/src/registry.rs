@@ -1,0 +1,147 @@
+//! What a program registers, before the job starts: types, entry methods and reducers, by name.
+//! They are numbered in the order of their names, so all ranks of one program agree.
+
+use std::ffi::{CStr, c_char};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+
+use crate::types::{CEntry, CReducer, CType};
+
+/// Structures of the program that were registered.
+#[derive(Clone)]
+pub(crate) struct Registry {
+    types: Vec<Registered<CType>>,
+    entries: Vec<Registered<CEntry>>,
+    reducers: Vec<Registered<CReducer>>,
+}
+
+/// A structure of the program.
+struct Registered<T>(*mut T);
+
+impl<T> Clone for Registered<T> {
+    fn clone(&self) -> Registered<T> {
+        Registered(self.0)
+    }
+}
+
+// SAFETY: the structures stay in place until the job has ended, and only the thread of the job uses
+// what the pointers point to.
+unsafe impl<T> Send for Registered<T> {}
+
+static REGISTRY: Mutex<Registry> =
+    Mutex::new(Registry { types: Vec::new(), entries: Vec::new(), reducers: Vec::new() });
+
+fn with_registry(change: impl FnOnce(&mut Registry)) {
+    change(&mut REGISTRY.lock().unwrap_or_else(PoisonError::into_inner));
+}
+
+/// Registers a type.
+///
+/// # Safety
+/// The structure stays in place until the job has ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_register_type(chare: *mut CType) {
+    with_registry(|registry| registry.types.push(Registered(chare)));
+}
+
+/// Registers an entry method or a constructor.
+///
+/// # Safety
+/// The structure stays in place until the job has ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_register_entry(entry: *mut CEntry) {
+    with_registry(|registry| registry.entries.push(Registered(entry)));
+}
+
+/// Registers a reducer.
+///
+/// # Safety
+/// The structure stays in place until the job has ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_register_reducer(reducer: *mut CReducer) {
+    with_registry(|registry| registry.reducers.push(Registered(reducer)));
+}
+
+/// A structure that has a name, and is given a number.
+trait Named {
+    /// What the user calls such a thing.
+    const KIND: &'static str;
+    fn name(&self) -> *const c_char;
+    fn number(&mut self, number: u32);
+}
+
+macro_rules! named {
+    ($structure:ty, $kind:literal) => {
+        impl Named for $structure {
+            const KIND: &'static str = $kind;
+
+            fn name(&self) -> *const c_char {
+                self.name
+            }
+
+            fn number(&mut self, number: u32) {
+                self.number = number;
+            }
+        }
+    };
+}
+
+named!(CType, "types");
+named!(CEntry, "entry methods");
+named!(CReducer, "reducers");
+
+/// Structures with their names, in the order of their numbers.
+pub(crate) type Numbered<T> = Vec<(String, &'static T)>;
+
+/// All that a program has, numbered.
+pub(crate) struct ProgramParts {
+    pub(crate) types: Numbered<CType>,
+    pub(crate) entries: Numbered<CEntry>,
+    pub(crate) reducers: Numbered<CReducer>,
+    /// The same for programs with the same names.
+    pub(crate) fingerprint: u64,
+}
+
+/// Numbers what has been registered.
+///
+/// # Errors
+/// Two things have the same name.
+pub(crate) fn number() -> Result<ProgramParts, String> {
+    let registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut hasher = DefaultHasher::new();
+    let types = numbered(registry.types, 0, &mut hasher)?;
+    let entries = numbered(registry.entries, 0, &mut hasher)?;
+    let reducers = numbered(registry.reducers, 0, &mut hasher)?;
+    Ok(ProgramParts { types, entries, reducers, fingerprint: hasher.finish() })
+}
+
+fn numbered<T: Named>(
+    registered: Vec<Registered<T>>,
+    first: u32,
+    hasher: &mut DefaultHasher,
+) -> Result<Numbered<T>, String> {
+    let named = |Registered(structure): Registered<T>| {
+        // SAFETY: it is in place, and has a name.
+        let name = unsafe { CStr::from_ptr((*structure).name()) };
+        (name.to_string_lossy().into_owned(), structure)
+    };
+    let mut all: Vec<(String, *mut T)> = registered.into_iter().map(named).collect();
+    all.sort();
+    // A library that is loaded twice registers the same structure again.
+    all.dedup();
+    if let Some(pair) = all.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        return Err(format!("two {} have the name {}; give one another name", T::KIND, pair[0].0));
+    }
+    all.iter().for_each(|(name, _)| name.hash(hasher));
+    let numbers = first..;
+    Ok(all
+        .into_iter()
+        .zip(numbers)
+        .map(|((name, structure), number)| {
+            // SAFETY: it is in place, and nothing else uses it while the job starts.
+            unsafe { (*structure).number(number) };
+            // SAFETY: it stays in place, and nobody changes it, until the job has ended.
+            (name, unsafe { &*structure })
+        })
+        .collect())
+}

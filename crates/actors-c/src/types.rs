@@ -1,0 +1,182 @@
+//! Structures of `actors.h`, and what they mean.
+
+use std::ffi::{c_char, c_void};
+
+use towpath_actors::{ChareCallback, ChareId, CollectionId, CollectionOptions, HomeMap, Index};
+
+use crate::value::Value;
+
+/// `towpath_index`.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct CIndex {
+    words: [i32; 6],
+    length: i32,
+}
+
+impl CIndex {
+    /// The index; an error if its length is not one.
+    pub(crate) fn index(&self) -> Result<Index, String> {
+        let words = usize::try_from(self.length).ok().and_then(|length| self.words.get(..length));
+        words.and_then(Index::new).ok_or_else(|| {
+            format!("an index has 0 to 6 words, but its length is {}", self.length)
+        })
+    }
+}
+
+impl From<Index> for CIndex {
+    fn from(index: Index) -> CIndex {
+        let mut words = [0; 6];
+        words[..index.words().len()].copy_from_slice(index.words());
+        CIndex { words, length: index.words().len() as i32 }
+    }
+}
+
+/// `towpath_chare_id`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct CChareId {
+    collection: u64,
+    index: CIndex,
+}
+
+impl CChareId {
+    /// Which chare it names.
+    pub(crate) fn id(&self) -> Result<ChareId, String> {
+        Ok(ChareId { collection: CollectionId(self.collection), index: self.index.index()? })
+    }
+}
+
+impl From<ChareId> for CChareId {
+    fn from(id: ChareId) -> CChareId {
+        CChareId { collection: id.collection.0, index: id.index.into() }
+    }
+}
+
+/// `towpath_message`.
+#[repr(C)]
+pub struct CMessage {
+    pub(crate) payload: *mut c_void,
+    pub(crate) bytes: usize,
+    pub(crate) entry: u32,
+    pub(crate) flags: u32,
+    pub(crate) priority: i32,
+    pub(crate) reference: u32,
+    pub(crate) memory: [usize; 2],
+}
+
+/// `towpath_type`.
+#[repr(C)]
+pub struct CType {
+    pub(crate) name: *const c_char,
+    pub(crate) context: *mut c_void,
+    pub(crate) packed_bytes: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> usize>,
+    pub(crate) pack: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, usize)>,
+    pub(crate) unpack: Option<
+        unsafe extern "C" fn(*mut c_void, *const CChareId, *const c_void, usize) -> *mut c_void,
+    >,
+    pub(crate) destroy: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
+    pub(crate) number: u32,
+}
+
+/// Flag of an entry method: it runs on a user-level thread.
+pub(crate) const THREADED: u32 = 1;
+
+type Construct =
+    unsafe extern "C" fn(*mut c_void, *const CChareId, *mut CMessage) -> *mut c_void;
+type Invoke = unsafe extern "C" fn(*mut c_void, *mut c_void, *const CChareId, *mut CMessage);
+
+/// `towpath_entry`.
+#[repr(C)]
+pub struct CEntry {
+    pub(crate) name: *const c_char,
+    pub(crate) context: *mut c_void,
+    pub(crate) flags: u32,
+    pub(crate) number: u32,
+    pub(crate) construct: Option<Construct>,
+    pub(crate) invoke: Option<Invoke>,
+}
+
+/// `towpath_reducer`.
+#[repr(C)]
+pub struct CReducer {
+    pub(crate) name: *const c_char,
+    pub(crate) context: *mut c_void,
+    pub(crate) combine:
+        Option<unsafe extern "C" fn(*mut c_void, *mut Value, *const c_void, usize)>,
+    pub(crate) number: u32,
+}
+
+/// `towpath_program`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct CProgram {
+    pub(crate) context: *mut c_void,
+    pub(crate) read_only: Option<unsafe extern "C" fn(*mut c_void, *const c_void, usize)>,
+    pub(crate) call_back: Option<unsafe extern "C" fn(*mut c_void, u64, *const c_void, usize)>,
+}
+
+/// `towpath_collection`.
+#[repr(C)]
+pub struct CCollection {
+    chare: u32,
+    constructor: u32,
+    map: u32,
+    dimensions: u32,
+    extents: [u32; 6],
+    is_filled: i32,
+}
+
+impl CCollection {
+    /// What it says, with these parameters of the constructor.
+    pub(crate) fn options(&self, parameters: &[u8]) -> Result<CollectionOptions, String> {
+        let extents = self.extents.get(..self.dimensions as usize);
+        let extents = extents.map(<[u32]>::to_vec).ok_or_else(|| {
+            format!("an array has up to 6 dimensions, but {} were named", self.dimensions)
+        })?;
+        let map = match self.map {
+            0 => HomeMap::Block(extents),
+            1 => HomeMap::RoundRobin(extents),
+            2 => HomeMap::Hash,
+            3 => HomeMap::FirstWord,
+            other => return Err(format!("there is no map {other}; maps are 0 to 3")),
+        };
+        Ok(CollectionOptions {
+            chare: self.chare,
+            constructor: self.constructor,
+            map,
+            filled: self.is_filled != 0,
+            parameters: parameters.to_vec(),
+        })
+    }
+}
+
+/// `towpath_callback`.
+#[repr(C)]
+pub struct CCallback {
+    kind: u32,
+    entry: u32,
+    reference: u32,
+    rank: u32,
+    collection: u64,
+    index: CIndex,
+    function: u64,
+}
+
+impl CCallback {
+    /// Whom it tells.
+    pub(crate) fn callback(&self) -> Result<ChareCallback, String> {
+        let (collection, entry, reference) = (self.collection, self.entry, self.reference);
+        Ok(match self.kind {
+            0 => ChareCallback::Ignore,
+            1 => ChareCallback::Exit,
+            2 => {
+                let index = self.index.index()?;
+                ChareCallback::Chare { collection, index, entry, reference }
+            }
+            3 => ChareCallback::All { collection, entry, reference },
+            4 => ChareCallback::Function { rank: self.rank, function: self.function },
+            other => return Err(format!("there is no callback of kind {other}; they are 0 to 4")),
+        })
+    }
+}
