@@ -86,6 +86,8 @@ typedef struct towpath_entry {
     void *context;
     uint32_t flags;
     uint32_t number;
+    /* Of a constructor: the type of what it makes, which is registered. */
+    const towpath_type *type;
     /* One of both. A constructor returns the object. The message is the library's unless it is
      * kept. */
     void *(*construct)(void *context, const towpath_chare_id *id, towpath_message *message);
@@ -224,8 +226,9 @@ towpath_thread *towpath_thread_self(void);
 /* Suspends the user-level thread that runs until another method awakens it. Its chare cannot
  * migrate meanwhile. Fails if none runs. */
 int towpath_thread_suspend(void);
-/* Lets a thread that is suspended, or about to be, run again. */
-void towpath_thread_awaken(towpath_thread *thread);
+/* Lets a thread that is suspended, or about to be, run again once the running method has returned.
+ * Fails if it has ended. */
+int towpath_thread_awaken(towpath_thread *thread);
 
 /* For coroutines. A chare with a suspended method is pinned: it cannot migrate. */
 int towpath_pin(const towpath_chare_id *id);

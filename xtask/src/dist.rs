@@ -17,6 +17,14 @@ const LIBRARIES: &[(&str, &str, &str, &str)] = &[
     ("towpath-abi-standard", "libmpi_abi.so", "libmpi_abi.so.1", "libmpi_abi.so"),
 ];
 
+/// The library of message-driven objects, in the same form.
+const ACTORS: (&str, &str, &str, &str) = (
+    "towpath-actors-c",
+    "libtowpath_actors_c.so",
+    "libtowpath_actors.so.0",
+    "libtowpath_actors.so",
+);
+
 /// The library that mpiexec preloads if malloc is to allocate shared memory: its package, the file
 /// that cargo builds, the name under which it is installed.
 const PRELOADED: (&str, &str, &str) =
@@ -116,7 +124,7 @@ fn interfaces() -> impl Iterator<Item = &'static str> {
 
 /// The packages of all libraries.
 fn packages() -> impl Iterator<Item = &'static str> {
-    interfaces().chain([PRELOADED.0])
+    interfaces().chain([ACTORS.0, PRELOADED.0])
 }
 
 fn target_directory(root: &Path) -> PathBuf {
@@ -209,7 +217,7 @@ fn copy_stripped(from: &Path, to: &Path) -> Result<(), String> {
 }
 
 fn libraries(target: &Path, lib: &Path) -> Result<(), String> {
-    for (_, built, installed, linked) in LIBRARIES {
+    for (_, built, installed, linked) in LIBRARIES.iter().chain([&ACTORS]) {
         copy_stripped(&target.join(built), &lib.join(installed))?;
         write(&lib.join(linked), &format!("INPUT({installed})\n"), false)?;
     }
@@ -264,7 +272,20 @@ fn headers(root: &Path, prefix: &Path) -> Result<(), String> {
     copy(&root.join("include/standard/mpi.h"), &include.join("mpi_abi.h"))?;
     copy(&root.join("include/standard/mpi.h"), &include.join("standard/mpi.h"))?;
     copy(&root.join("include/mpi-ext.h"), &include.join("mpi-ext.h"))?;
-    copy(&root.join("include/mpi-ext.h"), &include.join("standard/mpi-ext.h"))
+    copy(&root.join("include/mpi-ext.h"), &include.join("standard/mpi-ext.h"))?;
+    copy_directory(&root.join("include/towpath"), &include.join("towpath"))
+}
+
+/// Copies the files of a directory, and those of the directories in it.
+fn copy_directory(from: &Path, to: &Path) -> Result<(), String> {
+    let unreadable = |e| format!("cannot read {}: {e}", from.display());
+    fs::create_dir_all(to).map_err(|e| format!("cannot make {}: {e}", to.display()))?;
+    for entry in fs::read_dir(from).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let copied = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() { copy_directory(&path, &copied)? } else { copy(&path, &copied)? }
+    }
+    Ok(())
 }
 
 fn programs(root: &Path, target: &Path, prefix: &Path) -> Result<(), String> {
@@ -298,6 +319,7 @@ fn package_files(root: &Path, prefix: &Path) -> Result<(), String> {
         ("towpath", "MPI (MPICH ABI)", "", "mpi"),
         ("mpich", "MPI (MPICH ABI, by Towpath)", "", "mpi"),
         ("towpath-standard", "MPI (standard ABI)", "/standard", "mpi_abi"),
+        ("towpath-actors", "message-driven objects", "", "towpath_actors"),
     ] {
         let text = format!(
             "prefix=${{pcfiledir}}/../..\nlibdir=${{prefix}}/lib\nincludedir=${{prefix}}/include\n\n\

@@ -13,12 +13,12 @@
 //!  types           structures of the header
 //! ```
 
-mod calls;
-mod failure;
-mod job;
-mod messages;
-mod program;
-mod registry;
-mod threads;
-mod types;
-mod value;
+pub mod calls;
+pub mod failure;
+pub mod job;
+pub mod messages;
+pub mod program;
+pub mod registry;
+pub mod threads;
+pub mod types;
+pub mod value;

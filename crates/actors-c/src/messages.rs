@@ -3,9 +3,9 @@
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 
-use towpath_actors::message::{Block, HEADER_BYTES, PRIORITY};
-use towpath_actors::{ActorHeader, ActorMessage, ChareId, CollectionId, MessageHandle};
 use towpath_actors::message::MessageKind;
+use towpath_actors::message::{Block, HEADER_BYTES, PRIORITY};
+use towpath_actors::{ActorHeader, ActorMessage, CollectionId, Index, MessageHandle};
 
 use crate::types::CMessage;
 
@@ -52,13 +52,13 @@ impl CMessage {
     pub(crate) unsafe fn addressed(
         &mut self,
         kind: MessageKind,
-        to: ChareId,
+        collection: CollectionId,
+        index: Option<&Index>,
     ) -> Result<ActorMessage, String> {
         if self.memory == RECEIVED {
             return Err("the message has been sent or freed, or was received and not kept".into());
         }
-        let ChareId { collection: CollectionId(collection), index } = to;
-        let mut header = ActorHeader::new(kind, collection, Some(&index), self.entry);
+        let mut header = ActorHeader::new(kind, collection.0, index, self.entry);
         header.flags = (self.flags & SETTABLE) as u16;
         (header.priority, header.reference) = (self.priority, self.reference);
         // SAFETY: the library has not got it yet, so it is as the caller says.

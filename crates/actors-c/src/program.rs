@@ -3,13 +3,13 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use towpath_actors::collection::ObjectId;
+use towpath_actors::collection::{NO_TYPE, ObjectId};
 use towpath_actors::{ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime};
 
 use crate::failure::outcome;
 use crate::messages::ReceivedMessage;
 use crate::registry::{Numbered, ProgramParts};
-use crate::threads::Threads;
+use crate::threads;
 use crate::types::{CChareId, CEntry, CProgram, CType, THREADED};
 use crate::value::Value;
 
@@ -17,12 +17,11 @@ use crate::value::Value;
 pub(crate) struct Program {
     functions: CProgram,
     parts: ProgramParts,
-    threads: Threads,
 }
 
 impl Program {
     pub(crate) fn new(functions: CProgram, parts: ProgramParts) -> Program {
-        Program { functions, parts, threads: Threads::default() }
+        Program { functions, parts }
     }
 
     fn entry(&self, number: u32) -> Result<&'static CEntry, String> {
@@ -36,9 +35,7 @@ impl Program {
     }
 }
 
-/// An object of the program, with the number of its type.
-///
-/// A single chare may be of any type, and the runtime does not know which.
+/// An object of the program.
 fn object(id: ObjectId) -> *mut c_void {
     ptr::with_exposed_provenance_mut(id as usize)
 }
@@ -56,9 +53,8 @@ impl Chares for Program {
         let mut received = ReceivedMessage::new(copy.into());
         // SAFETY: functions of the program are called as the header says; the message lives until
         // this one returns.
-        let object = unsafe {
-            construct(entry.context, &CChareId::from(id), (&raw mut received).cast())
-        };
+        let object =
+            unsafe { construct(entry.context, &CChareId::from(id), (&raw mut received).cast()) };
         outcome()?;
         if object.is_null() {
             return Err("the constructor has returned no object".into());
@@ -75,30 +71,32 @@ impl Chares for Program {
     ) -> Result<(), String> {
         let entry = self.entry(message.header().entry)?;
         let invoke = entry.invoke.ok_or("it is a constructor")?;
-        let mut received = ReceivedMessage::new(message);
+        let received = ReceivedMessage::new(message);
         let call = move || {
+            let mut received = received;
             let message = (&raw mut received).cast();
             // SAFETY: functions of the program are called as the header says; the object exists
             // while its methods run, and the message until this one returns.
             unsafe { invoke(entry.context, object(target), &CChareId::from(id), message) };
         };
         if entry.flags & THREADED == 0 {
-            let mut call = call;
             call();
             return outcome();
         }
-        self.threads.start(runtime, id, entry.number, call)
+        threads::start(runtime, id, entry.number, call)
     }
 
     fn resume(&self, runtime: &Runtime, method: u64) -> Result<(), String> {
-        self.threads.resume(runtime, method)
+        threads::resume(runtime, method)
     }
 
     fn begin(&self, fingerprint: u64, data: &[u8]) -> Result<(), String> {
         if fingerprint != self.parts.fingerprint {
-            return Err("its program has other chares or entry methods than that of rank 0; start \
+            return Err(
+                "its program has other chares or entry methods than that of rank 0; start \
                         the same program on all ranks"
-                .into());
+                    .into(),
+            );
         }
         if let Some(read_only) = self.functions.read_only {
             // SAFETY: functions of the program are called as the header says.
@@ -107,9 +105,8 @@ impl Chares for Program {
         outcome()
     }
 
-    fn pack(&self, runtime: &Runtime, target: ObjectId, header: ActorHeader) -> ActorMessage {
-        let id = ChareId::of(&header);
-        let chare = runtime.chare_type(id.collection).and_then(|number| self.chare(number).ok());
+    fn pack(&self, _: &Runtime, chare: u32, target: ObjectId, header: ActorHeader) -> ActorMessage {
+        let chare = self.chare(chare).ok();
         let functions = chare.and_then(|chare| Some((chare, chare.packed_bytes?, chare.pack?)));
         let Some((chare, packed_bytes, pack)) = functions else {
             return ActorMessage::new(header, 0);
@@ -171,6 +168,13 @@ impl Chares for Program {
         // SAFETY: functions of the program are called as the header says.
         unsafe { call_back(self.functions.context, function, at, bytes) };
         outcome()
+    }
+
+    fn chare_type(&self, constructor: u32) -> u32 {
+        let entry = self.entry(constructor).ok();
+        // SAFETY: types of constructors are null, or registered and in place.
+        let chare = entry.and_then(|entry| unsafe { entry.chare.as_ref() });
+        chare.map_or(NO_TYPE, |chare| chare.number)
     }
 
     fn chare_name(&self, chare: u32) -> String {

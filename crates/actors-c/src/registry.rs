@@ -109,15 +109,14 @@ pub(crate) struct ProgramParts {
 pub(crate) fn number() -> Result<ProgramParts, String> {
     let registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let mut hasher = DefaultHasher::new();
-    let types = numbered(registry.types, 0, &mut hasher)?;
-    let entries = numbered(registry.entries, 0, &mut hasher)?;
-    let reducers = numbered(registry.reducers, 0, &mut hasher)?;
+    let types = numbered(registry.types, &mut hasher)?;
+    let entries = numbered(registry.entries, &mut hasher)?;
+    let reducers = numbered(registry.reducers, &mut hasher)?;
     Ok(ProgramParts { types, entries, reducers, fingerprint: hasher.finish() })
 }
 
 fn numbered<T: Named>(
     registered: Vec<Registered<T>>,
-    first: u32,
     hasher: &mut DefaultHasher,
 ) -> Result<Numbered<T>, String> {
     let named = |Registered(structure): Registered<T>| {
@@ -133,10 +132,9 @@ fn numbered<T: Named>(
         return Err(format!("two {} have the name {}; give one another name", T::KIND, pair[0].0));
     }
     all.iter().for_each(|(name, _)| name.hash(hasher));
-    let numbers = first..;
     Ok(all
         .into_iter()
-        .zip(numbers)
+        .zip(0..)
         .map(|((name, structure), number)| {
             // SAFETY: it is in place, and nothing else uses it while the job starts.
             unsafe { (*structure).number(number) };

@@ -18,9 +18,9 @@ impl CIndex {
     /// The index; an error if its length is not one.
     pub(crate) fn index(&self) -> Result<Index, String> {
         let words = usize::try_from(self.length).ok().and_then(|length| self.words.get(..length));
-        words.and_then(Index::new).ok_or_else(|| {
-            format!("an index has 0 to 6 words, but its length is {}", self.length)
-        })
+        words
+            .and_then(Index::new)
+            .ok_or_else(|| format!("an index has 0 to 6 words, but its length is {}", self.length))
     }
 }
 
@@ -82,8 +82,7 @@ pub struct CType {
 /// Flag of an entry method: it runs on a user-level thread.
 pub(crate) const THREADED: u32 = 1;
 
-type Construct =
-    unsafe extern "C" fn(*mut c_void, *const CChareId, *mut CMessage) -> *mut c_void;
+type Construct = unsafe extern "C" fn(*mut c_void, *const CChareId, *mut CMessage) -> *mut c_void;
 type Invoke = unsafe extern "C" fn(*mut c_void, *mut c_void, *const CChareId, *mut CMessage);
 
 /// `towpath_entry`.
@@ -93,6 +92,8 @@ pub struct CEntry {
     pub(crate) context: *mut c_void,
     pub(crate) flags: u32,
     pub(crate) number: u32,
+    /// Of a constructor: the type of the chares that it makes.
+    pub(crate) chare: *const CType,
     pub(crate) construct: Option<Construct>,
     pub(crate) invoke: Option<Invoke>,
 }
@@ -102,8 +103,7 @@ pub struct CEntry {
 pub struct CReducer {
     pub(crate) name: *const c_char,
     pub(crate) context: *mut c_void,
-    pub(crate) combine:
-        Option<unsafe extern "C" fn(*mut c_void, *mut Value, *const c_void, usize)>,
+    pub(crate) combine: Option<unsafe extern "C" fn(*mut c_void, *mut Value, *const c_void, usize)>,
     pub(crate) number: u32,
 }
 

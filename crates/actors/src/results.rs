@@ -43,7 +43,10 @@ impl Runtime {
     }
 
     /// Gives a result to a callback.
-    pub(crate) fn call(&self, callback: ChareCallback, value: &[u8]) -> Processed {
+    ///
+    /// # Errors
+    /// No element can have its index, or there is no such rank.
+    pub fn call(&self, callback: ChareCallback, value: &[u8]) -> Processed {
         let result = |kind, collection, index: Option<&Index>, entry, reference| {
             let mut header = ActorHeader::new(kind, collection, index, entry);
             (header.flags, header.reference) = (RESULT, reference);

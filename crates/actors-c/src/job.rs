@@ -1,0 +1,137 @@
+//! The job that a thread of this process takes part in.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use towpath_actors::{QueueOrder, Runtime};
+
+use crate::failure::status;
+use crate::messages::bytes;
+use crate::program::Program;
+use crate::registry;
+use crate::types::CProgram;
+
+/// A runtime, and what its program is compared by.
+struct Job {
+    runtime: Runtime,
+    fingerprint: u64,
+}
+
+thread_local! {
+    /// Null, or what `towpath_start` has made and `towpath_stop` takes away.
+    static JOB: Cell<*mut Job> = const { Cell::new(ptr::null_mut()) };
+    /// Whether the job is used further up the stack.
+    static IS_RUNNING: Cell<bool> = const { Cell::new(false) };
+}
+
+const NOT_STARTED: &str = "towpath_start has not been called by this thread";
+
+fn with_job<T>(use_it: impl FnOnce(&Job) -> Result<T, String>) -> Result<T, String> {
+    // SAFETY: `towpath_stop` takes nothing away while the job runs, and calls nothing of the
+    // program.
+    let job = unsafe { JOB.get().as_ref() };
+    use_it(job.ok_or(NOT_STARTED)?)
+}
+
+/// Uses the runtime of this thread.
+#[inline]
+pub(crate) fn with_runtime<T>(
+    use_it: impl FnOnce(&Runtime) -> Result<T, String>,
+) -> Result<T, String> {
+    with_job(|job| use_it(&job.runtime))
+}
+
+/// Opens the MPI library and numbers what the program has.
+///
+/// # Safety
+/// The structure is as the header says, and so are those that were registered.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_start(program: *const CProgram) -> c_int {
+    // SAFETY: the caller has it.
+    status(start(unsafe { *program }))
+}
+
+fn start(functions: CProgram) -> Result<(), String> {
+    if !JOB.get().is_null() {
+        return Err("towpath_start was called twice; one job runs at a time".into());
+    }
+    let parts = registry::number()?;
+    let fingerprint = parts.fingerprint;
+    let layer = towpath_actors_mpi::open().map_err(|error| error.to_string())?;
+    let program = Box::new(Program::new(functions, parts));
+    let runtime = Runtime::new(layer, program, QueueOrder::Fifo);
+    if runtime.rank() != 0 {
+        runtime.hold();
+    }
+    JOB.set(Box::into_raw(Box::new(Job { runtime, fingerprint })));
+    Ok(())
+}
+
+/// This rank; 0 outside of a job.
+#[unsafe(no_mangle)]
+pub extern "C" fn towpath_rank() -> u32 {
+    with_runtime(|runtime| Ok(runtime.rank())).unwrap_or(0)
+}
+
+/// How many ranks there are; 1 outside of a job.
+#[unsafe(no_mangle)]
+pub extern "C" fn towpath_ranks() -> u32 {
+    with_runtime(|runtime| Ok(runtime.ranks())).unwrap_or(1)
+}
+
+/// On rank 0: lets the other ranks begin.
+///
+/// # Safety
+/// There are so many bytes at `read_only`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_begin(read_only: *const c_void, length: usize) -> c_int {
+    // SAFETY: the caller says so.
+    let data = unsafe { bytes(read_only, length) };
+    status(with_job(|job| {
+        if job.runtime.rank() != 0 {
+            return Err("towpath_begin is for rank 0; other ranks begin when it has".into());
+        }
+        job.runtime.begin(job.fingerprint, data.to_vec());
+        Ok(())
+    }))
+}
+
+/// Runs the scheduler until the job ends.
+///
+/// # Safety
+/// There is memory for the code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_run(code: *mut c_int) -> c_int {
+    if IS_RUNNING.replace(true) {
+        return status(Err("towpath_run was called by a method of a chare".into()));
+    }
+    let result = with_runtime(|runtime| runtime.run().map_err(|error| error.to_string()));
+    IS_RUNNING.set(false);
+    // SAFETY: the caller has memory for it.
+    unsafe { code.write(*result.as_ref().unwrap_or(&1)) };
+    status(result.map(|_| ()))
+}
+
+/// Ends all communication.
+#[unsafe(no_mangle)]
+pub extern "C" fn towpath_stop() {
+    if IS_RUNNING.get() {
+        return;
+    }
+    let job = JOB.replace(ptr::null_mut());
+    if !job.is_null() {
+        // SAFETY: `towpath_start` has made it, and nobody has it any more.
+        let job = unsafe { Box::from_raw(job) };
+        job.runtime.close();
+    }
+}
+
+/// Ends the job on all ranks with this code.
+#[unsafe(no_mangle)]
+pub extern "C" fn towpath_exit(code: c_int) {
+    status(with_runtime(|runtime| {
+        runtime.exit(code);
+        Ok(())
+    }));
+}
