@@ -34,8 +34,11 @@ pub(crate) fn take(bytes: usize) -> Vec<Block> {
     pooled().unwrap_or_else(|| vec![0; fresh.div_ceil(BLOCK)])
 }
 
-/// Keeps memory that `take` gave.
+/// Keeps memory that `take` gave; nothing is left of a message that was taken apart.
 pub(crate) fn give(memory: Vec<Block>) {
+    if memory.is_empty() {
+        return;
+    }
     let bytes = memory.len() * BLOCK;
     let class = class(bytes);
     // The pool of a thread that ends may be gone.
@@ -63,6 +66,12 @@ mod tests {
         let other = take(8192);
         assert_eq!(again.as_ptr(), address);
         assert!(shorter.as_ptr() != address && other.as_ptr() != address);
+    }
+
+    #[test]
+    fn no_memory_is_not_kept() {
+        give(Vec::new());
+        assert!(POOL.with_borrow(|pool| pool.0.iter().all(Vec::is_empty)));
     }
 
     #[test]

@@ -1,0 +1,94 @@
+// Errors, names of types and methods, and the chare whose method runs.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "../actors.h"
+#include "serialize.hpp"
+
+namespace towpath {
+
+namespace detail {
+
+// Throws if a function of the library has failed.
+inline void check(int status) {
+    if (status != 0)
+        throw Error(towpath_error());
+}
+
+// Tells the library of an exception that a method did not catch.
+inline void fail(std::exception_ptr exception) {
+    try {
+        std::rethrow_exception(exception);
+    } catch (const std::exception &error) {
+        towpath_fail(error.what());
+    } catch (...) {
+        towpath_fail("it has thrown something that is no std::exception");
+    }
+}
+
+// Calls a function for the library, which exceptions must not reach.
+template <class Function>
+void guarded(Function &&function) {
+    try {
+        function();
+    } catch (...) {
+        fail(std::current_exception());
+    }
+}
+
+// The chare whose method or constructor runs, or null.
+inline thread_local const towpath_chare_id *running = nullptr;
+
+class RunningScope {
+public:
+    explicit RunningScope(const towpath_chare_id *id) : outer_(running) { running = id; }
+    ~RunningScope() { running = outer_; }
+    RunningScope(const RunningScope &) = delete;
+
+private:
+    const towpath_chare_id *outer_;
+};
+
+inline bool is_same(const towpath_chare_id &a, const towpath_chare_id &b) {
+    return a.collection == b.collection && a.index.length == b.index.length &&
+           std::memcmp(a.index.words, b.index.words, sizeof a.index.words) == 0;
+}
+
+// What the compiler calls T, out of the name of this function.
+template <class T>
+std::string type_name() {
+    std::string_view text = __PRETTY_FUNCTION__;
+    auto begin = text.find("T = ") + 4;
+    auto end = text.find_first_of(";]", begin);
+    return std::string(text.substr(begin, end - begin));
+}
+
+// The name of a member, without its class.
+template <auto Member>
+std::string member_name() {
+    std::string_view text = __PRETTY_FUNCTION__;
+    text.remove_prefix(text.find("Member = ") + 9);
+    auto begin = text.rfind("::") + 2;
+    auto end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789",
+                                      begin);
+    return std::string(text.substr(begin, end - begin));
+}
+
+// The parameters of a function, in parentheses.
+template <class... P>
+std::string parameter_names() {
+    std::string all;
+    ((all += (all.empty() ? "" : ", ") + type_name<P>()), ...);
+    return "(" + all + ")";
+}
+
+}  // namespace detail
+
+// This rank, and how many there are.
+inline int rank() { return static_cast<int>(towpath_rank()); }
+inline int ranks() { return static_cast<int>(towpath_ranks()); }
+
+}  // namespace towpath

@@ -1,0 +1,126 @@
+// Callbacks: who is told of a result. They can be sent to other ranks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "value.hpp"
+
+namespace towpath {
+
+// Who is told of the result of a reduction, of quiescence, or that an array was sent. Proxies make
+// those that invoke methods, `callback` those that call functions.
+class Callback {
+public:
+    // Nobody.
+    Callback() : call_{} {}
+    explicit Callback(const towpath_callback &call) : call_(call) {}
+
+    // Ends the job with code 0.
+    static Callback exit() {
+        Callback callback;
+        callback.call_.kind = TOWPATH_CALL_EXIT;
+        return callback;
+    }
+
+    // With this reference number.
+    Callback with_reference(std::uint32_t reference) const {
+        Callback callback(call_);
+        callback.call_.reference = reference;
+        return callback;
+    }
+
+    bool is_nobody() const { return call_.kind == TOWPATH_CALL_NOBODY; }
+
+    void operator()() const { detail::check(towpath_call_back(&call_, nullptr, 0)); }
+
+    template <Serializable T>
+    void operator()(const T &value) const {
+        std::vector<std::byte> bytes(detail::value_bytes(value));
+        detail::write_value(value, bytes.data());
+        detail::check(towpath_call_back(&call_, bytes.data(), bytes.size()));
+    }
+
+    const towpath_callback *get() const { return &call_; }
+
+private:
+    towpath_callback call_;
+};
+
+namespace detail {
+
+// Something on this rank that gets a value once.
+struct Completion {
+    virtual ~Completion() = default;
+    virtual void complete(const void *value, std::size_t bytes) = 0;
+};
+
+// Completions by the numbers that callbacks name.
+struct Completions {
+    std::unordered_map<std::uint64_t, std::shared_ptr<Completion>> waiting;
+    std::uint64_t made = 0;
+
+    Callback add(std::shared_ptr<Completion> completion) {
+        waiting.emplace(++made, std::move(completion));
+        towpath_callback call{};
+        call.kind = TOWPATH_CALL_FUNCTION;
+        call.rank = towpath_rank();
+        call.function = made;
+        return Callback(call);
+    }
+
+    void complete(std::uint64_t number, const void *value, std::size_t bytes) {
+        auto found = waiting.extract(number);
+        if (!found)
+            throw Error("a callback of a function or a future was called twice");
+        found.mapped()->complete(value, bytes);
+    }
+};
+
+inline thread_local Completions completions;
+
+template <class Function, class Value>
+struct FunctionCompletion : Completion {
+    explicit FunctionCompletion(Function function) : function(std::move(function)) {}
+
+    void complete(const void *value, std::size_t bytes) override {
+        if constexpr (std::is_void_v<Value>)
+            function();
+        else
+            function(read_value<Value>(value, bytes));
+    }
+
+    Function function;
+};
+
+template <class Function>
+struct FunctionValue : FunctionValue<decltype(&Function::operator())> {};
+template <class C>
+struct FunctionValue<void (C::*)() const> {
+    using type = void;
+};
+template <class C>
+struct FunctionValue<void (C::*)()> {
+    using type = void;
+};
+template <class C, class V>
+struct FunctionValue<void (C::*)(V) const> {
+    using type = std::decay_t<V>;
+};
+template <class C, class V>
+struct FunctionValue<void (C::*)(V)> {
+    using type = std::decay_t<V>;
+};
+
+}  // namespace detail
+
+// A callback that calls a function on this rank, once: `callback([](double sum) { ... })`.
+template <class Function>
+Callback callback(Function function) {
+    using Value = typename detail::FunctionValue<Function>::type;
+    using Completion = detail::FunctionCompletion<Function, Value>;
+    return detail::completions.add(std::make_shared<Completion>(std::move(function)));
+}
+
+}  // namespace towpath

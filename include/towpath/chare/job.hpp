@@ -1,0 +1,116 @@
+// The job: read-only data, the main function of rank 0, the end.
+#pragma once
+
+#include <cstdio>
+
+#include "object.hpp"
+
+namespace towpath {
+
+namespace detail {
+
+// Read-only data, in the order in which the program declares it.
+struct ReadOnlyBase {
+    virtual void transfer(Sizer &archive) = 0;
+    virtual void transfer(Writer &archive) = 0;
+    virtual void transfer(Reader &archive) = 0;
+
+    static std::vector<ReadOnlyBase *> &all() {
+        static std::vector<ReadOnlyBase *> all;
+        return all;
+    }
+
+    template <class Archive>
+    static void transfer_all(Archive &&archive) {
+        for (auto *data : all())
+            data->transfer(archive);
+    }
+
+protected:
+    ReadOnlyBase() { all().push_back(this); }
+    ~ReadOnlyBase() = default;
+};
+
+}  // namespace detail
+
+// A global variable that the main function sets before it returns, and that all ranks have before
+// any chare is made there.
+template <Serializable T>
+class ReadOnly : detail::ReadOnlyBase {
+public:
+    ReadOnly() = default;
+    explicit ReadOnly(T value) : value_(std::move(value)) {}
+    ReadOnly(const ReadOnly &) = delete;
+
+    ReadOnly &operator=(T value) {
+        value_ = std::move(value);
+        return *this;
+    }
+    operator const T &() const { return value_; }
+    const T &get() const { return value_; }
+    const T *operator->() const { return &value_; }
+
+private:
+    void transfer(detail::Sizer &archive) override { archive & value_; }
+    void transfer(detail::Writer &archive) override { archive & value_; }
+    void transfer(detail::Reader &archive) override { archive & value_; }
+
+    T value_{};
+};
+
+// Ends the job on all ranks, once this method has returned.
+inline void exit(int code = 0) { towpath_exit(code); }
+
+namespace detail {
+
+inline void read_only(void *, const void *data, std::size_t bytes) {
+    guarded([&] { ReadOnlyBase::transfer_all(Reader(data, bytes)); });
+}
+
+inline void call_back(void *, std::uint64_t function, const void *value, std::size_t bytes) {
+    guarded([&] { completions.complete(function, value, bytes); });
+}
+
+inline void send_read_only() {
+    Sizer sizer;
+    ReadOnlyBase::transfer_all(sizer);
+    std::vector<std::byte> bytes(sizer.size());
+    ReadOnlyBase::transfer_all(Writer(bytes.data()));
+    check(towpath_begin(bytes.data(), bytes.size()));
+}
+
+// The main function, which may be a coroutine: then the other ranks begin when it waits first.
+template <class Main>
+void call_main(Main &main) {
+    if constexpr (is_task<std::invoke_result_t<Main &>>)
+        finish(main(), Callback());
+    else
+        main();
+}
+
+}  // namespace detail
+
+// Runs a program of chares: all ranks call this. `main` is called on rank 0, and makes the first
+// chares; the job ends when something calls `exit`. Returns the code of the job. MPI is initialized
+// and finalized unless the program has initialized it.
+template <class Main>
+int run(Main main) {
+    towpath_program program{};
+    program.read_only = detail::read_only;
+    program.call_back = detail::call_back;
+    int code = 1;
+    try {
+        detail::check(towpath_start(&program));
+        if (rank() == 0) {
+            detail::call_main(main);
+            detail::send_read_only();
+        }
+        detail::check(towpath_run(&code));
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "towpath: rank %d: %s\n", rank(), error.what());
+    }
+    towpath_stop();
+    return code;
+}
+
+}  // namespace towpath

@@ -1,0 +1,154 @@
+// Messages that a coroutine takes one after the other.
+#pragma once
+
+#include <deque>
+
+#include "task.hpp"
+
+namespace towpath {
+
+namespace detail {
+
+// A message that belongs to the program.
+class KeptMessage {
+public:
+    explicit KeptMessage(const towpath_message &message) : message_(message) {}
+    KeptMessage(KeptMessage &&other) noexcept : message_(std::exchange(other.message_, {})) {}
+    KeptMessage &operator=(KeptMessage &&other) noexcept {
+        std::swap(message_, other.message_);
+        return *this;
+    }
+    ~KeptMessage() { towpath_message_free(&message_); }
+
+    const towpath_message &get() const { return message_; }
+
+    // A copy of a message that comes with its object from another rank.
+    static KeptMessage copy(const void *payload, std::size_t bytes, std::uint32_t reference) {
+        towpath_message message;
+        towpath_message_new(bytes, &message);
+        if (bytes > 0)
+            std::memcpy(message.payload, payload, bytes);
+        message.reference = reference;
+        return KeptMessage(message);
+    }
+
+private:
+    towpath_message message_;
+};
+
+}  // namespace detail
+
+// The parameters of a message that a mailbox gave. Views point into it, and last as long as it:
+//
+//     auto edge = co_await edges.receive(iteration);
+//     auto &[side, values] = edge.parameters();
+template <class... P>
+class Received {
+public:
+    explicit Received(detail::KeptMessage message) : message_(std::move(message)) {
+        detail::Reader(message_.get().payload, message_.get().bytes) & parameters_;
+    }
+
+    std::tuple<P...> &parameters() { return parameters_; }
+    template <std::size_t N>
+    auto &get() {
+        return std::get<N>(parameters_);
+    }
+    std::uint32_t reference() const { return message_.get().reference; }
+
+private:
+    detail::KeptMessage message_;
+    std::tuple<P...> parameters_;
+};
+
+// A member of a chare to which messages are sent as to an entry method, and from which a coroutine of
+// the chare takes them, by reference number or in the order in which they came:
+//
+//     towpath::Mailbox<int, towpath::View<const double>> edges;
+//     ...
+//     neighbour.with({.reference = iteration}).send<&Block::edges>(side, values);
+//     auto edge = co_await edges.receive(iteration);
+//
+// A chare that migrates serializes its mailboxes.
+template <class... P>
+class Mailbox {
+public:
+    // The next message.
+    auto receive() { return Awaiter{this, std::nullopt}; }
+    // The next message with this reference number.
+    auto receive(std::uint32_t reference) { return Awaiter{this, reference}; }
+    // How many messages wait.
+    std::size_t size() const { return messages_.size(); }
+
+    Mailbox() = default;
+    Mailbox(Mailbox &&) = default;
+    Mailbox &operator=(Mailbox &&) = default;
+
+    template <class Archive>
+    void serialize(Archive &archive) {
+        std::size_t count = messages_.size();
+        archive.plain(count);
+        if constexpr (Archive::reads) {
+            for (; count > 0; --count) {
+                auto [bytes, reference] = std::pair<std::size_t, std::uint32_t>();
+                archive.plain(bytes);
+                archive.plain(reference);
+                const void *payload = archive.skip(bytes);
+                messages_.push_back(detail::KeptMessage::copy(payload, bytes, reference));
+            }
+        } else {
+            for (auto &kept : messages_) {
+                auto message = kept.get();
+                archive.plain(message.bytes);
+                archive.plain(message.reference);
+                archive.bytes(message.payload, message.bytes);
+            }
+        }
+    }
+
+    // A message has come.
+    void deliver(detail::KeptMessage message) {
+        auto reference = message.get().reference;
+        messages_.push_back(std::move(message));
+        auto fits = [&](Awaiter *waiter) { return waiter->fits(reference); };
+        auto found = std::ranges::find_if(waiting_, fits);
+        if (found == waiting_.end())
+            return;
+        auto *awaiter = *found;
+        waiting_.erase(found);
+        awaiter->take();
+        awaiter->suspension.resume();
+    }
+
+private:
+    struct Awaiter {
+        Mailbox *mailbox;
+        std::optional<std::uint32_t> reference;
+        std::optional<detail::KeptMessage> message{};
+        detail::Suspension suspension{};
+
+        bool fits(std::uint32_t sent) const { return !reference || *reference == sent; }
+
+        bool take() {
+            auto fits_this = [&](auto &kept) { return fits(kept.get().reference); };
+            auto found = std::ranges::find_if(mailbox->messages_, fits_this);
+            if (found == mailbox->messages_.end())
+                return false;
+            message = std::move(*found);
+            mailbox->messages_.erase(found);
+            return true;
+        }
+
+        bool await_ready() { return take(); }
+        void await_suspend(std::coroutine_handle<> handle) {
+            suspension.suspend(handle);
+            mailbox->waiting_.push_back(this);
+        }
+        Received<P...> await_resume() { return Received<P...>(std::move(*message)); }
+    };
+
+    std::deque<detail::KeptMessage> messages_;
+    std::vector<Awaiter *> waiting_;
+};
+
+}  // namespace towpath

@@ -1,0 +1,112 @@
+// Reductions: values that the chares of a collection contribute are combined by a function object.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+
+#include "proxy.hpp"
+
+namespace towpath {
+
+// Combine two values. Any function object without state can be used, whose result for two values of
+// a type has that type, and for which order does not matter; arrays are combined element by element.
+inline constexpr std::plus<> sum{};
+inline constexpr std::multiplies<> product{};
+inline constexpr struct Minimum {
+    template <class T>
+    T operator()(const T &a, const T &b) const {
+        return std::min(a, b);
+    }
+} minimum{};
+inline constexpr struct Maximum {
+    template <class T>
+    T operator()(const T &a, const T &b) const {
+        return std::max(a, b);
+    }
+} maximum{};
+// Appends the contributions to each other, in any order.
+inline constexpr struct Concatenation {
+} concatenation{};
+
+namespace detail {
+
+// How contributions of T are combined.
+template <class Operation, class T>
+struct ReducerRecord {
+    static void combine(void *, towpath_value *into, const void *value, std::size_t bytes) {
+        guarded([&] {
+            std::size_t had = towpath_value_bytes(into);
+            if constexpr (std::is_same_v<Operation, Concatenation>) {
+                towpath_value_resize(into, had + bytes);
+                if (bytes > 0)
+                    std::memcpy(static_cast<std::byte *>(towpath_value_data(into)) + had, value,
+                                bytes);
+            } else if constexpr (PlainArray<T>) {
+                combine_arrays(into, value, bytes);
+            } else {
+                T combined = Operation()(read_value<T>(towpath_value_data(into), had),
+                                         read_value<T>(value, bytes));
+                towpath_value_resize(into, value_bytes(combined));
+                write_value(combined, towpath_value_data(into));
+            }
+        });
+    }
+
+    static void combine_arrays(towpath_value *into, const void *value, std::size_t bytes) {
+        using Element = std::ranges::range_value_t<T>;
+        if (towpath_value_bytes(into) != bytes)
+            throw Error("arrays of " + std::to_string(towpath_value_bytes(into)) + " and " +
+                        std::to_string(bytes) + " bytes were contributed to one reduction");
+        auto *to = static_cast<std::byte *>(towpath_value_data(into));
+        auto *from = static_cast<const std::byte *>(value);
+        for (std::size_t at = 0; at < bytes; at += sizeof(Element)) {
+            Element a, b;
+            std::memcpy(&a, to + at, sizeof a);
+            std::memcpy(&b, from + at, sizeof b);
+            a = Operation()(a, b);
+            std::memcpy(to + at, &a, sizeof a);
+        }
+    }
+
+    static towpath_reducer record() {
+        towpath_reducer reducer{};
+        reducer.combine = combine;
+        return reducer;
+    }
+
+    static std::string name() { return type_name<Operation>() + " of " + type_name<T>(); }
+
+    static inline Registered<towpath_reducer> reducer{name(), record(),
+                                                      towpath_register_reducer};
+};
+
+// Contributions without a value.
+struct BarrierRecord {
+    static void combine(void *, towpath_value *, const void *, std::size_t) {}
+
+    static towpath_reducer record() {
+        towpath_reducer reducer{};
+        reducer.combine = combine;
+        return reducer;
+    }
+
+    static inline Registered<towpath_reducer> reducer{"barrier", record(),
+                                                      towpath_register_reducer};
+};
+
+}  // namespace detail
+
+// Values of T can be combined by this operation.
+template <class Operation, class T>
+concept ReductionOf =
+    Serializable<T> &&
+    ((std::is_same_v<Operation, Concatenation> && detail::PlainArray<T>) ||
+     (std::is_empty_v<Operation> && std::default_initializable<Operation> && [] {
+         if constexpr (detail::PlainArray<T>)
+             return std::is_invocable_v<Operation, std::ranges::range_value_t<T>,
+                                        std::ranges::range_value_t<T>>;
+         else
+             return std::is_invocable_v<Operation, T, T>;
+     }()));
+
+}  // namespace towpath

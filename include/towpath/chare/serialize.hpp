@@ -1,0 +1,276 @@
+// Parameters and objects as bytes. A type is serialized by one function,
+//
+//     template <class Archive> void serialize(Archive &archive) { archive & first & second; }
+//
+// which measures, writes and reads. Types that can be copied byte by byte need none.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace towpath {
+
+// What a wrong call, or a message that does not fit, throws.
+struct Error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+namespace detail {
+
+// Values are at any offset; arrays in messages are at multiples of this one from its beginning.
+inline constexpr std::size_t array_alignment = 16;
+
+constexpr std::size_t aligned(std::size_t offset) {
+    return (offset + array_alignment - 1) / array_alignment * array_alignment;
+}
+
+template <class T>
+inline constexpr bool is_tuple = false;
+template <class... T>
+inline constexpr bool is_tuple<std::tuple<T...>> = true;
+template <class A, class B>
+inline constexpr bool is_tuple<std::pair<A, B>> = true;
+
+template <class T, class Archive>
+concept HasSerialize = requires(T &value, Archive &archive) { value.serialize(archive); };
+
+// Copied byte by byte. Pointers mean nothing on another rank.
+template <class T>
+concept Plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
+                !std::is_member_pointer_v<T> && !is_tuple<T>;
+
+template <class T>
+concept Resizable = requires(T &value) {
+    typename T::value_type;
+    value.resize(std::size_t{});
+};
+
+template <class T>
+concept Insertable = requires(T &value, typename T::value_type &&element) {
+    value.insert(std::move(element));
+};
+
+// The elements of a map have constant keys.
+template <class T>
+struct MutableElement {
+    using type = T;
+};
+template <class K, class V>
+struct MutableElement<std::pair<const K, V>> {
+    using type = std::pair<K, V>;
+};
+
+template <class Archive, class T>
+void transfer(Archive &archive, T &value);
+
+template <class Archive, class T>
+void transfer_elements(Archive &archive, T &container) {
+    using Element = typename T::value_type;
+    std::size_t count = container.size();
+    archive.plain(count);
+    if constexpr (Resizable<T>) {
+        if constexpr (Archive::reads) {
+            archive.check(count, Plain<Element> ? sizeof(Element) : 1);
+            container.resize(count);
+        }
+        if constexpr (Plain<Element> && requires { container.data(); }) {
+            archive.bytes(container.data(), count * sizeof(Element));
+        } else if constexpr (std::is_same_v<T, std::vector<bool>>) {
+            for (std::size_t at = 0; at < count; ++at) {
+                bool element = container[at];
+                archive.plain(element);
+                container[at] = element;
+            }
+        } else {
+            for (auto &element : container)
+                transfer(archive, element);
+        }
+    } else if constexpr (Archive::reads) {
+        container.clear();
+        for (; count > 0; --count) {
+            typename MutableElement<Element>::type element{};
+            transfer(archive, element);
+            container.insert(std::move(element));
+        }
+    } else {
+        for (auto &element : container)
+            transfer(archive, element);
+    }
+}
+
+template <class Archive, class T>
+void transfer_optional(Archive &archive, T &value, auto make) {
+    bool is_there = static_cast<bool>(value);
+    archive.plain(is_there);
+    if constexpr (Archive::reads) {
+        if (is_there)
+            make();
+        else
+            value.reset();
+    }
+    if (is_there)
+        transfer(archive, *value);
+}
+
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool is_unique_pointer = false;
+template <class T>
+inline constexpr bool is_unique_pointer<std::unique_ptr<T>> = true;
+template <class T>
+inline constexpr bool is_array = false;
+template <class T, std::size_t N>
+inline constexpr bool is_array<std::array<T, N>> = true;
+
+template <class Archive, class T>
+void transfer(Archive &archive, T &value) {
+    using Value = std::remove_const_t<T>;
+    // What is measured or written is not changed.
+    auto &changed = const_cast<Value &>(value);
+    if constexpr (HasSerialize<Value, Archive>) {
+        changed.serialize(archive);
+    } else if constexpr (Plain<Value>) {
+        archive.plain(changed);
+    } else if constexpr (is_tuple<Value>) {
+        std::apply([&](auto &...parts) { (transfer(archive, parts), ...); }, changed);
+    } else if constexpr (is_array<Value>) {
+        for (auto &element : changed)
+            transfer(archive, element);
+    } else if constexpr (is_optional<Value>) {
+        transfer_optional(archive, changed, [&] { changed.emplace(); });
+    } else if constexpr (is_unique_pointer<Value>) {
+        using Target = typename Value::element_type;
+        transfer_optional(archive, changed, [&] { changed = std::make_unique<Target>(); });
+    } else if constexpr (Resizable<Value> || Insertable<Value>) {
+        transfer_elements(archive, changed);
+    } else {
+        static_assert(!sizeof(Value), "this type cannot be serialized: give it a member "
+                                      "template <class Archive> void serialize(Archive &archive)");
+    }
+}
+
+template <class Archive>
+class ArchiveBase {
+public:
+    template <class T>
+    Archive &operator&(T &&value) {
+        transfer(self(), value);
+        return self();
+    }
+
+    template <class... T>
+    Archive &operator()(T &&...values) {
+        (transfer(self(), values), ...);
+        return self();
+    }
+
+    template <class T>
+    void plain(T &value) {
+        self().bytes(&value, sizeof(T));
+    }
+
+private:
+    Archive &self() { return static_cast<Archive &>(*this); }
+};
+
+// Measures.
+class Sizer : public ArchiveBase<Sizer> {
+public:
+    static constexpr bool reads = false;
+
+    void bytes(const void *, std::size_t count) { size_ += count; }
+    void align() { size_ = aligned(size_); }
+    std::size_t size() const { return size_; }
+
+private:
+    std::size_t size_ = 0;
+};
+
+// Writes into memory that a Sizer has measured.
+class Writer : public ArchiveBase<Writer> {
+public:
+    static constexpr bool reads = false;
+
+    explicit Writer(void *into) : begin_(static_cast<std::byte *>(into)) {}
+
+    void bytes(const void *from, std::size_t count) {
+        if (count > 0)
+            std::memcpy(begin_ + offset_, from, count);
+        offset_ += count;
+    }
+    void align() {
+        std::size_t end = aligned(offset_);
+        std::memset(begin_ + offset_, 0, end - offset_);
+        offset_ = end;
+    }
+
+private:
+    std::byte *begin_;
+    std::size_t offset_ = 0;
+};
+
+// Reads what a Writer has written.
+class Reader : public ArchiveBase<Reader> {
+public:
+    static constexpr bool reads = true;
+
+    Reader(const void *from, std::size_t size)
+        : begin_(static_cast<const std::byte *>(from)), size_(size) {}
+
+    void bytes(void *into, std::size_t count) {
+        const void *from = skip(count);
+        if (count > 0)
+            std::memcpy(into, from, count);
+    }
+    // So many bytes, where they are.
+    const void *skip(std::size_t count) {
+        check(count, 1);
+        const void *at = begin_ + offset_;
+        offset_ += count;
+        return at;
+    }
+    void align() { skip(std::min(aligned(offset_), size_) - offset_); }
+    // So many elements of so many bytes, at least, are there.
+    void check(std::size_t count, std::size_t size) const {
+        if (count > (size_ - offset_) / size)
+            throw Error("a message or a packed object has fewer bytes than its type needs; do all "
+                        "ranks run the same program?");
+    }
+    bool is_at_end() const { return offset_ == size_; }
+
+private:
+    const std::byte *begin_;
+    std::size_t size_;
+    std::size_t offset_ = 0;
+};
+
+}  // namespace detail
+
+// A type that can be a parameter, a result, or a member of a chare that migrates.
+template <class T>
+concept Serializable =
+    detail::HasSerialize<T, detail::Sizer> || detail::Plain<T> || detail::is_tuple<T> ||
+    detail::is_array<T> || detail::is_optional<T> || detail::is_unique_pointer<T> ||
+    detail::Resizable<T> || detail::Insertable<T>;
+
+}  // namespace towpath

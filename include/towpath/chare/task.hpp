@@ -1,0 +1,245 @@
+// Coroutines: entry methods that wait. A chare whose method waits cannot migrate meanwhile.
+#pragma once
+
+#include <coroutine>
+#include <optional>
+#include <variant>
+
+#include "callback.hpp"
+
+namespace towpath {
+
+namespace detail {
+
+// A coroutine that waits, and the chare whose method it is, if it is one of a chare.
+class Suspension {
+public:
+    void suspend(std::coroutine_handle<> handle) {
+        is_of_chare_ = running != nullptr;
+        if (is_of_chare_) {
+            id_ = *running;
+            check(towpath_pin(&id_));
+        }
+        handle_ = handle;
+    }
+
+    void resume() {
+        auto handle = std::exchange(handle_, nullptr);
+        if (!is_of_chare_) {
+            RunningScope scope(nullptr);
+            handle.resume();
+            return;
+        }
+        // The coroutine may end, and this with it.
+        towpath_chare_id id = id_;
+        towpath_unpin(&id);
+        if (running != nullptr && is_same(*running, id)) {
+            handle.resume();
+            return;
+        }
+        check(towpath_enter(&id));
+        {
+            RunningScope scope(&id);
+            handle.resume();
+        }
+        towpath_leave(&id);
+    }
+
+    explicit operator bool() const { return static_cast<bool>(handle_); }
+
+private:
+    std::coroutine_handle<> handle_;
+    towpath_chare_id id_{};
+    bool is_of_chare_ = false;
+};
+
+}  // namespace detail
+
+// What a coroutine returns. It begins at once; a method that returns one is an entry method that may
+// wait, and another coroutine may `co_await` it.
+template <class R = void>
+class [[nodiscard]] Task;
+
+namespace detail {
+
+struct FinalAwaiter {
+    bool await_ready() noexcept { return false; }
+    template <class Promise>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+        auto next = handle.promise().continuation;
+        return next ? next : std::noop_coroutine();
+    }
+    void await_resume() noexcept {}
+};
+
+template <class R>
+struct PromiseBase {
+    std::coroutine_handle<> continuation;
+    std::exception_ptr exception;
+
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    FinalAwaiter final_suspend() noexcept { return {}; }
+    void unhandled_exception() { exception = std::current_exception(); }
+};
+
+template <class R>
+struct Promise : PromiseBase<R> {
+    std::optional<R> result;
+
+    Task<R> get_return_object();
+    template <class V>
+    void return_value(V &&value) {
+        result.emplace(std::forward<V>(value));
+    }
+};
+
+template <>
+struct Promise<void> : PromiseBase<void> {
+    Task<void> get_return_object();
+    void return_void() {}
+};
+
+template <class T>
+inline constexpr bool is_task = false;
+template <class R>
+inline constexpr bool is_task<Task<R>> = true;
+
+template <class T>
+struct TaskResult {
+    using type = T;
+};
+template <class R>
+struct TaskResult<Task<R>> {
+    using type = R;
+};
+
+}  // namespace detail
+
+template <class R>
+class [[nodiscard]] Task {
+public:
+    using promise_type = detail::Promise<R>;
+
+    explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+    Task(Task &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    ~Task() {
+        if (handle_)
+            handle_.destroy();
+    }
+
+    bool await_ready() const { return handle_.done(); }
+    void await_suspend(std::coroutine_handle<> next) { handle_.promise().continuation = next; }
+    R await_resume() {
+        auto &promise = handle_.promise();
+        if (promise.exception)
+            std::rethrow_exception(promise.exception);
+        if constexpr (!std::is_void_v<R>)
+            return std::move(*promise.result);
+    }
+
+private:
+    std::coroutine_handle<promise_type> handle_;
+};
+
+namespace detail {
+
+template <class R>
+Task<R> Promise<R>::get_return_object() {
+    return Task<R>(std::coroutine_handle<Promise>::from_promise(*this));
+}
+
+inline Task<void> Promise<void>::get_return_object() {
+    return Task<void>(std::coroutine_handle<Promise>::from_promise(*this));
+}
+
+// A coroutine that nobody waits for: an entry method.
+struct Detached {
+    struct promise_type {
+        Detached get_return_object() { return {}; }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_never final_suspend() noexcept { return {}; }
+        void unhandled_exception() { fail(std::current_exception()); }
+        void return_void() {}
+    };
+};
+
+// Lets a task end, and tells a callback of its result.
+template <class R>
+Detached finish(Task<R> task, Callback reply) {
+    if constexpr (std::is_void_v<R>) {
+        co_await task;
+        if (!reply.is_nobody())
+            reply();
+    } else {
+        R result = co_await task;
+        if (!reply.is_nobody())
+            reply(result);
+    }
+}
+
+template <class R>
+struct FutureState : Completion {
+    std::optional<std::conditional_t<std::is_void_v<R>, std::monostate, R>> value;
+    std::vector<Suspension *> waiting;
+
+    void complete(const void *bytes, std::size_t size) override {
+        if constexpr (std::is_void_v<R>)
+            value.emplace();
+        else
+            value.emplace(read_value<R>(bytes, size));
+        for (auto *suspension : std::exchange(waiting, {}))
+            suspension->resume();
+    }
+};
+
+template <class R>
+struct FutureAwaiter {
+    std::shared_ptr<FutureState<R>> state;
+    Suspension suspension{};
+
+    bool await_ready() const { return state->value.has_value(); }
+    void await_suspend(std::coroutine_handle<> handle) {
+        suspension.suspend(handle);
+        state->waiting.push_back(&suspension);
+    }
+    R await_resume() const {
+        if constexpr (!std::is_void_v<R>)
+            return *state->value;
+    }
+};
+
+}  // namespace detail
+
+// A value that comes later, on this rank, by its callback, which can be sent anywhere:
+//
+//     Future<double> sum;
+//     contribute(towpath::sum, part, sum.callback());
+//     double all = co_await sum;
+template <class R = void>
+class Future {
+public:
+    static_assert(std::is_void_v<R> || !detail::is_view<R>, "a future outlives the message");
+
+    Future() : state_(std::make_shared<detail::FutureState<R>>()) {
+        callback_ = detail::completions.add(state_);
+    }
+
+    // Completes the future, once.
+    const Callback &callback() const { return callback_; }
+    bool is_ready() const { return state_->value.has_value(); }
+
+    auto operator co_await() const { return detail::FutureAwaiter<R>{state_}; }
+
+private:
+    std::shared_ptr<detail::FutureState<R>> state_;
+    Callback callback_;
+};
+
+// A future that is ready when no message is left anywhere, but for those that wait for it.
+inline Future<> quiescence() {
+    Future<> future;
+    detail::check(towpath_start_quiescence(future.callback().get()));
+    return future;
+}
+
+}  // namespace towpath

@@ -1,0 +1,73 @@
+// Values that callbacks get: plain ones and arrays of plain ones as they are, so that reducers can
+// combine them, others serialized.
+#pragma once
+
+#include <ranges>
+
+#include "call.hpp"
+#include "view.hpp"
+
+namespace towpath::detail {
+
+template <class T>
+concept PlainArray = std::ranges::contiguous_range<T> && std::ranges::sized_range<T> &&
+                     Plain<std::ranges::range_value_t<T>> && !is_array<T>;
+
+template <Serializable T>
+std::size_t value_bytes(const T &value) {
+    if constexpr (PlainArray<T>) {
+        return std::ranges::size(value) * sizeof(std::ranges::range_value_t<T>);
+    } else if constexpr (Plain<T>) {
+        return sizeof(T);
+    } else {
+        Sizer sizer;
+        sizer & value;
+        return sizer.size();
+    }
+}
+
+template <Serializable T>
+void write_value(const T &value, void *into) {
+    if constexpr (PlainArray<T>) {
+        if (std::size_t bytes = value_bytes(value); bytes > 0)
+            std::memcpy(into, std::ranges::data(value), bytes);
+    } else if constexpr (Plain<T>) {
+        std::memcpy(into, &value, sizeof(T));
+    } else {
+        Writer(into) & value;
+    }
+}
+
+[[noreturn]] inline void wrong_value(std::size_t bytes, const std::string &type) {
+    throw Error("a result of " + std::to_string(bytes) + " bytes is no " + type);
+}
+
+template <class T>
+T read_value(const void *from, std::size_t bytes) {
+    if constexpr (PlainArray<T>) {
+        using Element = std::ranges::range_value_t<T>;
+        if (bytes % sizeof(Element) != 0)
+            wrong_value(bytes, type_name<T>());
+        auto *first = static_cast<const Element *>(from);
+        if constexpr (is_view<T>) {
+            return T(first, bytes / sizeof(Element));
+        } else {
+            T value(bytes / sizeof(Element), Element());
+            if (bytes > 0)
+                std::memcpy(value.data(), from, bytes);
+            return value;
+        }
+    } else if constexpr (Plain<T>) {
+        if (bytes != sizeof(T))
+            wrong_value(bytes, type_name<T>());
+        T value;
+        std::memcpy(&value, from, sizeof(T));
+        return value;
+    } else {
+        T value{};
+        Reader(from, bytes) & value;
+        return value;
+    }
+}
+
+}  // namespace towpath::detail

@@ -1,0 +1,69 @@
+// Arrays in messages: the receiver sees them where they are.
+#pragma once
+
+#include <ranges>
+#include <span>
+#include <vector>
+
+#include "serialize.hpp"
+
+namespace towpath {
+
+// Parameter of an entry method: an array in the message, which is there until the method returns.
+// A caller passes any contiguous range, or `nocopy`.
+template <class T>
+class View {
+public:
+    static_assert(std::is_const_v<T>, "what a message contains is not changed: View<const T>");
+    static_assert(detail::Plain<std::remove_const_t<T>>,
+                  "elements of a View are copied byte by byte; use std::vector for others");
+    static_assert(alignof(T) <= detail::array_alignment);
+    using value_type = std::remove_const_t<T>;
+
+    View() = default;
+    View(T *data, std::size_t size) : elements_(data, size) {}
+
+    T *data() const { return elements_.data(); }
+    std::size_t size() const { return elements_.size(); }
+    bool empty() const { return elements_.empty(); }
+    T &operator[](std::size_t at) const { return elements_[at]; }
+    T *begin() const { return data(); }
+    T *end() const { return data() + size(); }
+    std::span<T> span() const { return elements_; }
+    operator std::span<T>() const { return elements_; }
+
+    // A copy, which outlives the method.
+    std::vector<value_type> keep() const { return {begin(), end()}; }
+
+    void serialize(detail::Sizer &archive) { write(archive); }
+    void serialize(detail::Writer &archive) { write(archive); }
+    void serialize(detail::Reader &archive) {
+        std::size_t count;
+        archive.plain(count);
+        archive.align();
+        archive.check(count, sizeof(T));
+        elements_ = {static_cast<T *>(archive.skip(count * sizeof(T))), count};
+    }
+
+private:
+    template <class Archive>
+    void write(Archive &archive) {
+        std::size_t count = size();
+        archive.plain(count);
+        archive.align();
+        archive.bytes(data(), count * sizeof(T));
+    }
+
+    std::span<T> elements_;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_view = false;
+template <class T>
+inline constexpr bool is_view<View<T>> = true;
+
+}  // namespace detail
+
+}  // namespace towpath
