@@ -34,6 +34,26 @@ typedef struct towpath_chare_id {
 /* The collection of the single chares of all ranks. */
 #define TOWPATH_SINGLE_CHARES UINT64_MAX
 
+/* Who is told of a result. */
+
+enum towpath_call {
+    TOWPATH_CALL_NOBODY,
+    TOWPATH_CALL_EXIT,
+    TOWPATH_CALL_CHARE,   /* collection, index, entry, reference */
+    TOWPATH_CALL_ALL,     /* collection, entry, reference */
+    TOWPATH_CALL_FUNCTION /* function on a rank: towpath_program.call_back */
+};
+
+typedef struct towpath_callback {
+    uint32_t kind; /* of enum towpath_call */
+    uint32_t entry;
+    uint32_t reference;
+    uint32_t rank;
+    uint64_t collection;
+    towpath_index index;
+    uint64_t function;
+} towpath_callback;
+
 /* Messages. */
 
 /* The message passes all that are not expedited. */
@@ -52,6 +72,8 @@ typedef struct towpath_message {
     int32_t priority;   /* smaller is more urgent */
     uint32_t reference; /* the number by which a chare finds the message that it expects */
     uintptr_t memory[2]; /* the library's own */
+    void *arrays;
+    size_t array_count; /* read only */
 } towpath_message;
 
 /* Makes a message with a payload of so many bytes, whose content is arbitrary; entry, flags,
@@ -62,6 +84,15 @@ void towpath_message_free(towpath_message *message);
 /* In an entry method: the message that it was given belongs to the program, which frees it. The
  * payload may move. */
 void towpath_message_keep(towpath_message *message);
+
+/* Adds an array, which is sent from where it is, without a copy where that is possible. It must not
+ * change until the callback, which may be null, is told; that is when no receiver reads it any more.
+ * Returns its number in the message, or -1. */
+int towpath_message_add_array(towpath_message *message, const void *data, size_t bytes,
+                              const towpath_callback *done);
+/* An array of a message that a method was given, which must not write to it, or of a message that
+ * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none. */
+const void *towpath_message_array(const towpath_message *message, uint32_t number, size_t *bytes);
 
 /* What a program has. Numbers are given by towpath_start: types, entry methods and reducers are
  * numbered in the order of their names, which must be unique and the same on all ranks. These
@@ -188,24 +219,6 @@ int towpath_invoke(const towpath_chare_id *id, towpath_message *message);
 int towpath_broadcast(uint64_t collection, towpath_message *message);
 
 /* Callbacks and reductions. */
-
-enum towpath_call {
-    TOWPATH_CALL_NOBODY,
-    TOWPATH_CALL_EXIT,
-    TOWPATH_CALL_CHARE,   /* collection, index, entry, reference */
-    TOWPATH_CALL_ALL,     /* collection, entry, reference */
-    TOWPATH_CALL_FUNCTION /* function on a rank: towpath_program.call_back */
-};
-
-typedef struct towpath_callback {
-    uint32_t kind; /* of enum towpath_call */
-    uint32_t entry;
-    uint32_t reference;
-    uint32_t rank;
-    uint64_t collection;
-    towpath_index index;
-    uint64_t function;
-} towpath_callback;
 
 /* Gives a value to a callback. */
 int towpath_call_back(const towpath_callback *callback, const void *value, size_t bytes);

@@ -1,13 +1,20 @@
 //! Messages as C sees them: a payload, which the program fills in place, and a part of the header.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
+use std::ptr;
 
-use towpath_actors::message::MessageKind;
-use towpath_actors::message::{Block, HEADER_BYTES, PRIORITY};
-use towpath_actors::{ActorHeader, ActorMessage, CollectionId, Index, MessageHandle};
+use towpath_actors::message::{Block, HEADER_BYTES, MessageKind, MessageParts, PRIORITY};
+use towpath_actors::{
+    ActorHeader, ActorMessage, ArrayMemory, ChareCallback, CollectionId, Index, MessageArray,
+    MessageHandle,
+};
 
-use crate::types::CMessage;
+use crate::failure::status;
+use crate::job::with_runtime;
+use crate::types::{CCallback, CMessage};
+
+const NOT_THE_PROGRAMS: &str = "the message has been sent or freed, or was received and not kept";
 
 /// `memory` of a message that the library has, and the program only reads.
 const RECEIVED: [usize; 2] = [0, 0];
@@ -16,8 +23,9 @@ impl CMessage {
     /// Gives a message to the program.
     fn give(message: ActorMessage) -> CMessage {
         let header = *message.header();
-        let (blocks, bytes) = message.into_blocks();
+        let MessageParts { blocks, bytes, arrays } = message.into_parts();
         let mut blocks = ManuallyDrop::new(blocks);
+        let (arrays, array_count) = given(arrays);
         CMessage {
             payload: blocks.as_mut_ptr().cast::<u8>().wrapping_add(HEADER_BYTES).cast(),
             bytes: bytes - HEADER_BYTES,
@@ -26,6 +34,8 @@ impl CMessage {
             priority: header.priority,
             reference: header.reference,
             memory: [blocks.len(), blocks.capacity()],
+            arrays,
+            array_count,
         }
     }
 
@@ -38,8 +48,36 @@ impl CMessage {
         let memory = self.payload.cast::<u8>().wrapping_sub(HEADER_BYTES).cast::<Block>();
         // SAFETY: these are the parts of the vector that `give` has taken apart.
         let blocks = unsafe { Vec::from_raw_parts(memory, length, capacity) };
-        self.payload = std::ptr::null_mut();
-        ActorMessage::from_blocks(blocks, HEADER_BYTES + self.bytes)
+        self.payload = ptr::null_mut();
+        // SAFETY: these are the arrays that `give` has given, or that were added since.
+        let arrays = unsafe { self.take_arrays() };
+        ActorMessage::from_parts(MessageParts { blocks, bytes: HEADER_BYTES + self.bytes, arrays })
+    }
+
+    /// Takes the arrays of a message back.
+    ///
+    /// # Safety
+    /// As for `take`.
+    unsafe fn take_arrays(&mut self) -> Vec<MessageArray> {
+        let arrays = std::mem::replace(&mut self.arrays, ptr::null_mut());
+        let count = std::mem::take(&mut self.array_count);
+        if arrays.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: `given` has taken a boxed slice of so many arrays apart.
+        unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(arrays, count)) }.into_vec()
+    }
+
+    /// The arrays of a message that the program has.
+    ///
+    /// # Safety
+    /// As for `take`, or the message is that of the running method.
+    unsafe fn arrays(&self) -> &[MessageArray] {
+        if self.arrays.is_null() {
+            return &[];
+        }
+        // SAFETY: so many arrays are there as long as the message.
+        unsafe { std::slice::from_raw_parts(self.arrays, self.array_count) }
     }
 
     /// The message, addressed to one chare or to all of a collection.
@@ -56,7 +94,7 @@ impl CMessage {
         index: Option<&Index>,
     ) -> Result<ActorMessage, String> {
         if self.memory == RECEIVED {
-            return Err("the message has been sent or freed, or was received and not kept".into());
+            return Err(NOT_THE_PROGRAMS.into());
         }
         let mut header = ActorHeader::new(kind, collection.0, index, self.entry);
         header.flags = (self.flags & SETTABLE) as u16;
@@ -65,6 +103,29 @@ impl CMessage {
         let mut message = unsafe { self.take() };
         *message.header_mut() = header;
         Ok(message)
+    }
+}
+
+/// Arrays as the program's message has them.
+fn given(arrays: Vec<MessageArray>) -> (*mut MessageArray, usize) {
+    if arrays.is_empty() {
+        return (ptr::null_mut(), 0);
+    }
+    let count = arrays.len();
+    (Box::into_raw(arrays.into_boxed_slice()).cast(), count)
+}
+
+/// An array in the memory of the program, which does not change it until it is told.
+#[derive(Debug)]
+struct ProgramArray {
+    data: *const u8,
+    bytes: usize,
+}
+
+impl ArrayMemory for ProgramArray {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the program has said that so many bytes are there, and leaves them as they are.
+        unsafe { bytes(self.data.cast(), self.bytes) }
     }
 }
 
@@ -90,6 +151,8 @@ impl ReceivedMessage {
             priority: header.priority,
             reference: header.reference,
             memory: RECEIVED,
+            arrays: handle.arrays().as_ptr().cast_mut(),
+            array_count: handle.arrays().len(),
         };
         ReceivedMessage { message, handle: Some(handle) }
     }
@@ -130,6 +193,54 @@ pub unsafe extern "C" fn towpath_message_keep(message: *mut CMessage) {
     let received = unsafe { &mut *message.cast::<ReceivedMessage>() };
     let Some(handle) = received.handle.take() else { return };
     received.message = CMessage::give(handle.into_owned());
+}
+
+/// Adds an array, which is sent from where it is; the number is that in the message.
+///
+/// # Safety
+/// The message was made and not sent. So many bytes are there, and do not change until the callback
+/// is told.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_message_add_array(
+    message: *mut CMessage,
+    data: *const c_void,
+    length: usize,
+    done: *const CCallback,
+) -> c_int {
+    // SAFETY: the message exists, and the callback if it is not null.
+    let (message, done) = unsafe { (&mut *message, done.as_ref()) };
+    let number = message.array_count;
+    let added = with_runtime(|runtime| {
+        if message.memory == RECEIVED {
+            return Err(NOT_THE_PROGRAMS.into());
+        }
+        let done = done.map_or(Ok(ChareCallback::Ignore), CCallback::callback)?;
+        let memory = ProgramArray { data: data.cast(), bytes: length };
+        // SAFETY: the message was made and not sent.
+        let mut arrays = unsafe { message.take_arrays() };
+        arrays.push(runtime.array(Box::new(memory), done));
+        (message.arrays, message.array_count) = given(arrays);
+        Ok(())
+    });
+    if status(added) == 0 { number as c_int } else { -1 }
+}
+
+/// An array of a message; null if it has no such array.
+///
+/// # Safety
+/// The message is that of the running method, or was kept. There is memory for the length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_message_array(
+    message: *const CMessage,
+    number: u32,
+    length: *mut usize,
+) -> *const c_void {
+    // SAFETY: the message is as the caller says.
+    let arrays = unsafe { (*message).arrays() };
+    let bytes = arrays.get(number as usize).map_or(&[][..], |array| array.bytes());
+    // SAFETY: the caller has memory for it.
+    unsafe { length.write(bytes.len()) };
+    if bytes.is_empty() { ptr::null() } else { bytes.as_ptr().cast() }
 }
 
 /// The bytes at an address; none at null.

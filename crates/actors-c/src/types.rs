@@ -2,7 +2,9 @@
 
 use std::ffi::{c_char, c_void};
 
-use towpath_actors::{ChareCallback, ChareId, CollectionId, CollectionOptions, HomeMap, Index};
+use towpath_actors::{
+    ChareCallback, ChareId, CollectionId, CollectionOptions, HomeMap, Index, MessageArray,
+};
 
 use crate::value::Value;
 
@@ -63,6 +65,8 @@ pub struct CMessage {
     pub(crate) priority: i32,
     pub(crate) reference: u32,
     pub(crate) memory: [usize; 2],
+    pub(crate) arrays: *mut MessageArray,
+    pub(crate) array_count: usize,
 }
 
 /// `towpath_type`.

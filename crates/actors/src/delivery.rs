@@ -53,13 +53,8 @@ impl Runtime {
             let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
             header.number = collection.broadcasts.number();
         }
-        let numbered = match message {
-            MessageHandle::Owned(mut message) => {
-                *message.header_mut() = header;
-                message
-            }
-            MessageHandle::Shared(message) => ActorMessage::of(header, message.payload()),
-        };
+        let mut numbered = message.into_owned();
+        *numbered.header_mut() = header;
         self.pass_broadcast(numbered.into())
     }
 

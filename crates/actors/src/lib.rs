@@ -22,6 +22,7 @@
 //!  quiescence      when nothing is left to do
 //!  message         header and payload as they are sent
 //!    pool          memory of messages that is used again
+//!    arrays        large arrays beside the payload
 //!  control         what runtimes tell each other
 //! ```
 //!
@@ -32,6 +33,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arrays;
 pub mod broadcast;
 pub mod callback;
 pub mod chares;
@@ -58,6 +60,7 @@ mod state;
 mod suspended;
 pub mod tree;
 
+pub use arrays::{ArrayMemory, MessageArray};
 pub use callback::ChareCallback;
 pub use chares::{ChareId, Chares};
 pub use collection::{CollectionId, CollectionOptions, ObjectId};

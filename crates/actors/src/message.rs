@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::arrays::MessageArray;
 use crate::index::{Index, LONGEST};
 use crate::pool;
 pub use crate::pool::Block;
@@ -136,11 +137,25 @@ impl ActorHeader {
     }
 }
 
-/// A header and a payload in one block of memory, aligned to 16 bytes.
+/// A header and a payload in one block of memory, aligned to 16 bytes, and arrays beside it.
 #[derive(Debug)]
 pub struct ActorMessage {
     blocks: Vec<Block>,
     bytes: usize,
+    /// Most messages have none.
+    #[expect(clippy::box_collection, reason = "messages are moved, and this is one word")]
+    arrays: Option<Box<Vec<MessageArray>>>,
+}
+
+/// What a message consists of.
+#[derive(Debug)]
+pub struct MessageParts {
+    /// Memory of the header and the payload.
+    pub blocks: Vec<Block>,
+    /// How many bytes of it are used.
+    pub bytes: usize,
+    /// The arrays beside it.
+    pub arrays: Vec<MessageArray>,
 }
 
 impl ActorMessage {
@@ -168,24 +183,43 @@ impl ActorMessage {
     #[must_use]
     pub fn with_bytes(bytes: usize) -> ActorMessage {
         assert!(bytes >= HEADER_BYTES, "a message begins with its header");
-        ActorMessage { blocks: pool::take(bytes), bytes }
+        ActorMessage { blocks: pool::take(bytes), bytes, arrays: None }
     }
 
-    /// The memory of the message, and how many bytes of it are used: [`ActorMessage::from_blocks`]
-    /// makes the message of it again.
+    /// The parts of which [`ActorMessage::from_parts`] makes the message again.
     #[must_use]
-    pub fn into_blocks(mut self) -> (Vec<Block>, usize) {
-        (std::mem::take(&mut self.blocks), self.bytes)
+    pub fn into_parts(mut self) -> MessageParts {
+        let (blocks, arrays) = (std::mem::take(&mut self.blocks), self.arrays.take());
+        MessageParts { blocks, bytes: self.bytes, arrays: arrays.map_or_else(Vec::new, |all| *all) }
     }
 
-    /// The message of which [`ActorMessage::into_blocks`] has given the parts.
+    /// The message that [`ActorMessage::into_parts`] has taken apart.
     ///
     /// # Panics
-    /// If that is less than a header, or more than the memory.
+    /// If the bytes are less than a header, or more than the memory.
     #[must_use]
-    pub fn from_blocks(blocks: Vec<Block>, bytes: usize) -> ActorMessage {
+    pub fn from_parts(MessageParts { blocks, bytes, arrays }: MessageParts) -> ActorMessage {
         assert!((HEADER_BYTES..=blocks.len() * size_of::<Block>()).contains(&bytes));
-        ActorMessage { blocks, bytes }
+        ActorMessage { blocks, bytes, arrays: None }.with_arrays(arrays)
+    }
+
+    /// The arrays beside the payload.
+    #[must_use]
+    pub fn arrays(&self) -> &[MessageArray] {
+        self.arrays.as_ref().map_or(&[], |arrays| arrays)
+    }
+
+    /// The message with these arrays instead of its own.
+    #[must_use]
+    pub fn with_arrays(mut self, arrays: Vec<MessageArray>) -> ActorMessage {
+        self.arrays = if arrays.is_empty() { None } else { Some(Box::new(arrays)) };
+        self
+    }
+
+    /// A copy with another header, and with the same arrays.
+    #[must_use]
+    pub fn copy(&self, header: ActorHeader) -> ActorMessage {
+        ActorMessage::of(header, self.payload()).with_arrays(self.arrays().to_vec())
     }
 
     /// All of it, as it is sent.
@@ -260,8 +294,9 @@ impl MessageHandle {
     pub fn into_owned(self) -> ActorMessage {
         match self {
             MessageHandle::Owned(message) => message,
-            MessageHandle::Shared(message) => Rc::try_unwrap(message)
-                .unwrap_or_else(|message| ActorMessage::of(*message.header(), message.payload())),
+            MessageHandle::Shared(message) => {
+                Rc::try_unwrap(message).unwrap_or_else(|message| message.copy(*message.header()))
+            }
         }
     }
 

@@ -3,9 +3,11 @@
 //! The state is borrowed only while no code of the program runs, so methods may call the runtime.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use crate::arrays::{ArrayMemory, MessageArray, ReturnedArrays, SentArray};
 use crate::broadcast::InsertBarrier;
 use crate::callback::ChareCallback;
 use crate::chares::{ChareId, Chares};
@@ -51,6 +53,7 @@ impl Runtime {
             quiescence: Quiescence::new(SpanningTree::new(0, rank, ranks).children().count()),
             quiescence_clients: Vec::new(),
             held: None,
+            returned: ReturnedArrays::default(),
             exit: None,
             error: None,
         };
@@ -192,6 +195,23 @@ impl Runtime {
         routed.map_err(|NoSuchIndex| self.misdirected(&header))
     }
 
+    /// An array for a message ([`ActorMessage::with_arrays`]). The callback is told once nobody reads
+    /// it any more; quiescence waits for that.
+    pub fn array(&self, memory: Box<dyn ArrayMemory>, done: ChareCallback) -> MessageArray {
+        let mut state = self.state.borrow_mut();
+        state.counts.sent += 1;
+        Rc::new(SentArray::new(memory, done, state.returned.clone()))
+    }
+
+    /// Tells whom arrays belong that nobody reads any more.
+    fn arrays_return(&self) {
+        let returned = self.state.borrow().returned.take();
+        self.state.borrow_mut().counts.processed += returned.len() as u64;
+        for done in returned {
+            self.noticed(self.call(done, &[]));
+        }
+    }
+
     /// Invokes an entry method of all chares of a collection; the message's header says which.
     pub fn broadcast(&self, mut message: ActorMessage) {
         message.header_mut().set_kind(MessageKind::BroadcastRequest);
@@ -316,12 +336,15 @@ impl Runtime {
 
     /// Takes in a message that has arrived, and processes one. Whether there was anything to do.
     pub fn step(&self) -> bool {
-        let (arrived, next) = {
+        let (arrived, next, returned) = {
             let state = &mut *self.state.borrow_mut();
             let arrived = state.poll();
             let next = if arrived.is_none() { state.queue.pop() } else { None };
-            (arrived, next)
+            (arrived, next, !state.returned.borrow().is_empty())
         };
+        if returned {
+            self.arrays_return();
+        }
         if let Some((from, message)) = arrived {
             if let Some(message) = self.let_in(from, message) {
                 self.noticed(self.handle(message.into(), Some(from)));
@@ -334,7 +357,7 @@ impl Runtime {
         }
         match next {
             Some(message) => self.noticed(self.execute(message)),
-            None => return self.idle(),
+            None => return returned || self.idle(),
         }
         true
     }

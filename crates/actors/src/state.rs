@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use crate::arrays::ReturnedArrays;
 use crate::callback::ChareCallback;
 use crate::collection::{Collection, CollectionId};
 use crate::control::ControlMessage;
@@ -38,6 +39,8 @@ pub(crate) struct State {
     pub(crate) quiescence_clients: Vec<ChareCallback>,
     /// What has arrived before the read-only data; nothing once the rank has begun.
     pub(crate) held: Option<Vec<(u32, ActorMessage)>>,
+    /// Arrays of this rank that nobody reads any more.
+    pub(crate) returned: ReturnedArrays,
     pub(crate) exit: Option<i32>,
     pub(crate) error: Option<ActorError>,
 }
@@ -145,7 +148,7 @@ impl State {
         header.set_index(index);
         header.flags |= COPY;
         header.migrations = migrations;
-        let message = ActorMessage::of(header, broadcast.payload());
+        let message = broadcast.copy(header);
         self.counts.sent += 1;
         let routed = self.route(message.into());
         debug_assert!(routed.is_ok(), "there was an element with this index");

@@ -430,3 +430,24 @@ fn a_chare_with_suspended_methods_stays_where_it_is() {
     assert!(here.indexes(array).is_empty());
     assert!(here.pin(id).is_err(), "it is on another rank");
 }
+
+#[test]
+fn an_array_belongs_to_its_sender_again_when_all_receivers_have_read_it() {
+    let read = Rc::new(RefCell::new(0));
+    let reader = read.clone();
+    let job = Job::new(3, move |_, _, message| {
+        assert_eq!(message.arrays()[0].bytes(), [5; 1000]);
+        assert_eq!(message.payload(), [1, 2]);
+        *reader.borrow_mut() += 1;
+        Ok(())
+    });
+    let array = job.runtimes[1].create_collection(options(HomeMap::Block(vec![7]), true)).unwrap();
+    let done = ChareCallback::Function { rank: 2, function: 8 };
+    let sent = job.runtimes[1].array(Box::new(vec![5; 1000]), done);
+    let message = broadcast(array, 1, &[1, 2]).with_arrays(vec![sent]);
+    job.runtimes[1].broadcast(message);
+    job.runtimes[0].start_quiescence(ChareCallback::Function { rank: 2, function: 9 });
+    job.work();
+    assert_eq!(*read.borrow(), 7);
+    assert_eq!(*job.told.borrow(), ["2 8 []", "2 9 []"], "quiescence waits for the array");
+}

@@ -66,12 +66,7 @@ impl MachineLayer for WireEnd {
 
     fn send(&mut self, to: u32, message: MessageHandle) {
         assert_ne!(to, self.rank, "a rank sends itself nothing");
-        let message = match message {
-            MessageHandle::Owned(message) => message,
-            MessageHandle::Shared(message) => {
-                ActorMessage::of(*message.header(), message.payload())
-            }
-        };
+        let message = message.into_owned();
         let mut wires = self.wires.borrow_mut();
         let lane = self.rank as usize * wires.ranks + to as usize;
         wires.lanes[lane].push_back(message);
