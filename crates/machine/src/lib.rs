@@ -23,4 +23,5 @@ pub mod pages;
 pub mod process;
 pub mod resources;
 pub mod thread;
+pub mod view;
 pub mod wait;
