@@ -82,7 +82,7 @@ void towpath_message_new(size_t bytes, towpath_message *message);
 /* Frees a message that was made and not sent, or that was kept. */
 void towpath_message_free(towpath_message *message);
 /* In an entry method: the message that it was given belongs to the program, which frees it. The
- * payload may move. */
+ * payload and the arrays may move: arrays that their sender waits for are copied. */
 void towpath_message_keep(towpath_message *message);
 
 /* Adds an array, which is sent from where it is, without a copy where that is possible. It must not
@@ -90,6 +90,8 @@ void towpath_message_keep(towpath_message *message);
  * Returns its number in the message, or -1. */
 int towpath_message_add_array(towpath_message *message, const void *data, size_t bytes,
                               const towpath_callback *done);
+/* Adds an array with a copy of these bytes. Returns its number in the message, or -1. */
+int towpath_message_add_copy(towpath_message *message, const void *data, size_t bytes);
 /* An array of a message that a method was given, which must not write to it, or of a message that
  * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none. */
 const void *towpath_message_array(const towpath_message *message, uint32_t number, size_t *bytes);

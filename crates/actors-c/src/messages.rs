@@ -3,11 +3,13 @@
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr;
+use std::rc::Rc;
 
+use towpath_actors::arrays::PooledArray;
 use towpath_actors::message::{Block, HEADER_BYTES, MessageKind, MessageParts, PRIORITY};
 use towpath_actors::{
     ActorHeader, ActorMessage, ArrayMemory, ChareCallback, CollectionId, Index, MessageArray,
-    MessageHandle,
+    MessageHandle, Runtime,
 };
 
 use crate::failure::status;
@@ -68,6 +70,29 @@ impl CMessage {
         unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(arrays, count)) }.into_vec()
     }
 
+    /// Adds an array. Returns its number, or -1.
+    ///
+    /// # Safety
+    /// As for `take`, or the message is that of the running method.
+    unsafe fn add(
+        &mut self,
+        array: impl FnOnce(&Runtime) -> Result<MessageArray, String>,
+    ) -> c_int {
+        let number = self.array_count;
+        let added = with_runtime(|runtime| {
+            if self.memory == RECEIVED {
+                return Err(NOT_THE_PROGRAMS.into());
+            }
+            let array = array(runtime)?;
+            // SAFETY: the message is not one that was received, so it is as `take` needs it.
+            let mut arrays = unsafe { self.take_arrays() };
+            arrays.push(array);
+            (self.arrays, self.array_count) = given(arrays);
+            Ok(())
+        });
+        if status(added) == 0 { number as c_int } else { -1 }
+    }
+
     /// The arrays of a message that the program has.
     ///
     /// # Safety
@@ -104,6 +129,11 @@ impl CMessage {
         *message.header_mut() = header;
         Ok(message)
     }
+}
+
+/// An array that the program may have as long as it likes: its owner does not wait for that.
+fn owned(array: &MessageArray) -> MessageArray {
+    if array.is_borrowed() { Rc::new(PooledArray::copy(&**array)) } else { array.clone() }
 }
 
 /// Arrays as the program's message has them.
@@ -192,7 +222,9 @@ pub unsafe extern "C" fn towpath_message_keep(message: *mut CMessage) {
     // SAFETY: methods are given the first field of such a structure, which lives until they return.
     let received = unsafe { &mut *message.cast::<ReceivedMessage>() };
     let Some(handle) = received.handle.take() else { return };
-    received.message = CMessage::give(handle.into_owned());
+    let message = handle.into_owned();
+    let arrays = message.arrays().iter().map(owned).collect();
+    received.message = CMessage::give(message.with_arrays(arrays));
 }
 
 /// Adds an array, which is sent from where it is; the number is that in the message.
@@ -209,20 +241,29 @@ pub unsafe extern "C" fn towpath_message_add_array(
 ) -> c_int {
     // SAFETY: the message exists, and the callback if it is not null.
     let (message, done) = unsafe { (&mut *message, done.as_ref()) };
-    let number = message.array_count;
-    let added = with_runtime(|runtime| {
-        if message.memory == RECEIVED {
-            return Err(NOT_THE_PROGRAMS.into());
-        }
+    let array = |runtime: &Runtime| {
         let done = done.map_or(Ok(ChareCallback::Ignore), CCallback::callback)?;
-        let memory = ProgramArray { data: data.cast(), bytes: length };
-        // SAFETY: the message was made and not sent.
-        let mut arrays = unsafe { message.take_arrays() };
-        arrays.push(runtime.array(Box::new(memory), done));
-        (message.arrays, message.array_count) = given(arrays);
-        Ok(())
-    });
-    if status(added) == 0 { number as c_int } else { -1 }
+        Ok(runtime.array(Box::new(ProgramArray { data: data.cast(), bytes: length }), done))
+    };
+    // SAFETY: the message was made and not sent.
+    unsafe { message.add(array) }
+}
+
+/// Adds an array with a copy of these bytes; the number is that in the message.
+///
+/// # Safety
+/// The message was made and not sent, and so many bytes are there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_message_add_copy(
+    message: *mut CMessage,
+    data: *const c_void,
+    length: usize,
+) -> c_int {
+    let mut copy = PooledArray::new(length);
+    // SAFETY: so many bytes are there.
+    copy.bytes_mut().copy_from_slice(unsafe { bytes(data, length) });
+    // SAFETY: the message exists, and was not sent.
+    unsafe { (*message).add(|_| Ok(Rc::new(copy))) }
 }
 
 /// An array of a message; null if it has no such array.

@@ -11,6 +11,7 @@ pub(crate) trait BinaryInterface: Copy + 'static {
     const COMM_WORLD: Self::Handle;
     const BYTE: Self::Handle;
     const REQUEST_NULL: Self::Handle;
+    const INFO_NULL: Self::Handle;
     const ANY_SOURCE: c_int;
     const ANY_TAG: c_int;
     const THREAD_FUNNELED: c_int;
@@ -45,6 +46,7 @@ impl BinaryInterface for Standard {
     const COMM_WORLD: usize = 0x101;
     const BYTE: usize = 0x247;
     const REQUEST_NULL: usize = 0x180;
+    const INFO_NULL: usize = 0x130;
     const ANY_SOURCE: c_int = -1;
     const ANY_TAG: c_int = -2;
     const THREAD_FUNNELED: c_int = 1024;
@@ -79,6 +81,7 @@ impl BinaryInterface for Mpich {
     const COMM_WORLD: c_int = 0x4400_0000;
     const BYTE: c_int = 0x4c00_010d;
     const REQUEST_NULL: c_int = 0x2c00_0000;
+    const INFO_NULL: c_int = 0x1c00_0000;
     const ANY_SOURCE: c_int = -2;
     const ANY_TAG: c_int = -1;
     const THREAD_FUNNELED: c_int = 1;

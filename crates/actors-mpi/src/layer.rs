@@ -1,15 +1,26 @@
 //! Sends and receives.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ptr;
+use std::rc::Rc;
 
-use towpath_actors::message::{HEADER_BYTES, MessageHandle};
-use towpath_actors::{ActorMessage, MachineLayer};
+use rustc_hash::FxHashMap;
+
+use towpath_actors::arrays::PooledArray;
+use towpath_actors::message::{ARRAYS, HEADER_BYTES, MessageHandle};
+use towpath_actors::{ActorMessage, MachineLayer, MessageArray};
 
 use crate::abi::{BinaryInterface, Mpich, Standard};
+use crate::arrays::{self, ArrayRoute, IncomingArray, ReleasedArrays, ViewedArray};
 use crate::library::{Functions, LibraryAbi, LibraryError, find};
-use crate::slots::{ANNOUNCEMENT, Arrived, MESSAGE, SLOT_BYTES, Slots, succeeded};
+use crate::shared::SharedMemory;
+use crate::slots::{ANNOUNCEMENT, Arrived, MESSAGE, RELEASE, SLOT_BYTES, Slots, succeeded};
+
+/// Tags of arrays, on the communicator of long messages.
+const FIRST_TAG: c_int = 3;
+const TAGS: u64 = 30_000;
 
 /// A layer over the MPI library of the process, which it initializes if nobody has. All ranks of
 /// `MPI_COMM_WORLD` call this.
@@ -29,29 +40,51 @@ struct MpiLayer<A: BinaryInterface> {
     has_initialized: bool,
     rank: u32,
     ranks: u32,
-    /// For messages that fit into slots, and for longer ones.
+    /// For messages that fit into slots, and for longer ones and arrays.
     comm: A::Handle,
     long: A::Handle,
     slots: Slots<A>,
     /// Messages that are being sent, with what keeps their memory.
     sends: VecDeque<(A::Handle, SendMemory)>,
-    /// Long messages that are being received.
-    receives: VecDeque<(u32, A::Handle, ActorMessage)>,
+    /// Long messages, and arrays, that are being received.
+    receives: VecDeque<LongReceive<A>>,
     /// What `wait` has taken from the slots.
     waited: Option<(u32, ActorMessage)>,
+    shared: Option<SharedMemory>,
+    /// Arrays of this rank that others read where they are, by name.
+    lent: FxHashMap<u64, MessageArray>,
+    released: ReleasedArrays,
+    /// How many arrays have been sent or lent: their tags and names.
+    arrays: u64,
+}
+
+/// A message that is complete once all its parts have been received.
+struct LongReceive<A: BinaryInterface> {
+    from: u32,
+    message: ActorMessage,
+    arrays: Vec<IncomingArray>,
+    /// Those that are not complete.
+    requests: VecDeque<A::Handle>,
 }
 
 /// What is being sent.
 enum SendMemory {
     Message(MessageHandle),
-    Announcement(Box<[u8; 8]>),
+    /// An announcement, or the name of an array.
+    Number(Box<[u8; 8]>),
+    Array(MessageArray),
 }
 
 impl SendMemory {
+    fn number(number: u64) -> SendMemory {
+        SendMemory::Number(Box::new(number.to_ne_bytes()))
+    }
+
     fn bytes(&self) -> &[u8] {
         match self {
             SendMemory::Message(message) => message.bytes(),
-            SendMemory::Announcement(bytes) => &bytes[..],
+            SendMemory::Number(bytes) => &bytes[..],
+            SendMemory::Array(array) => array.bytes(),
         }
     }
 }
@@ -73,6 +106,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
         for (function, code) in codes {
             succeeded(function, code)?;
         }
+        let shared = SharedMemory::open(&mpi, long, ranks.cast_unsigned())?;
         let slots = Slots::new(&mpi, comm)?;
         Ok(MpiLayer {
             mpi,
@@ -85,6 +119,10 @@ impl<A: BinaryInterface> MpiLayer<A> {
             sends: VecDeque::new(),
             receives: VecDeque::new(),
             waited: None,
+            shared,
+            lent: FxHashMap::default(),
+            released: ReleasedArrays::default(),
+            arrays: 0,
         })
     }
 
@@ -98,8 +136,8 @@ impl<A: BinaryInterface> MpiLayer<A> {
     ) -> Result<(), LibraryError> {
         let (bytes, to) = (memory.bytes(), to.cast_signed());
         let (from, mut request) = (bytes.as_ptr().cast(), A::REQUEST_NULL);
-        // SAFETY: the bytes are on the heap, and `sends` keeps them until the request is complete,
-        // or for ever: see `drop`.
+        // SAFETY: the bytes are on the heap or in the program's array, and `sends` keeps them until
+        // the request is complete, or for ever: see `drop`.
         let code = unsafe {
             if bytes.len() <= SLOT_BYTES {
                 let count = bytes.len() as c_int;
@@ -114,14 +152,49 @@ impl<A: BinaryInterface> MpiLayer<A> {
     }
 
     fn start_send(&mut self, to: u32, message: MessageHandle) -> Result<(), LibraryError> {
+        if !message.arrays().is_empty() {
+            return self.send_with_arrays(to, &message);
+        }
         let bytes = message.bytes().len();
         let mut comm = self.comm;
         if bytes > SLOT_BYTES {
-            let announced = Box::new((bytes as u64).to_ne_bytes());
-            self.isend(SendMemory::Announcement(announced), to, ANNOUNCEMENT, comm)?;
+            self.isend(SendMemory::number(bytes as u64), to, ANNOUNCEMENT, comm)?;
             comm = self.long;
         }
         self.isend(SendMemory::Message(message), to, MESSAGE, comm)
+    }
+
+    fn send_with_arrays(&mut self, to: u32, message: &ActorMessage) -> Result<(), LibraryError> {
+        let arrays = Cell::new(self.arrays);
+        let next = || {
+            arrays.set(arrays.get() + 1);
+            arrays.get()
+        };
+        let tag = || FIRST_TAG + (next() % TAGS) as c_int;
+        let routes = arrays::routes(message, to, self.shared.as_ref(), tag, next);
+        self.arrays = arrays.get();
+        self.start_send(to, arrays::described(message, &routes).into())?;
+        for (array, route) in message.arrays().iter().zip(routes) {
+            match route {
+                ArrayRoute::Inside(_) => {}
+                ArrayRoute::Sent(tag) => {
+                    self.isend(SendMemory::Array(array.clone()), to, tag, self.long)?;
+                }
+                ArrayRoute::Shared { name, .. } => {
+                    self.lent.insert(name, array.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the owners of arrays that nobody here reads them any more.
+    #[inline]
+    fn send_releases(&mut self) -> Result<(), LibraryError> {
+        while let Some((owner, name)) = { self.released.borrow_mut().pop() } {
+            self.isend(SendMemory::number(name), owner, RELEASE, self.comm)?;
+        }
+        Ok(())
     }
 
     /// Drops what has been sent, up to the first that has not.
@@ -140,35 +213,101 @@ impl<A: BinaryInterface> MpiLayer<A> {
         if let Some(waited) = self.waited.take() {
             return Ok(Some(waited));
         }
+        self.send_releases()?;
         self.poll_sends()?;
-        if let Some((_, request, _)) = self.receives.front_mut()
-            && is_complete(&self.mpi, request)?
-        {
-            return Ok(self.receives.pop_front().map(|(from, _, message)| (from, message)));
+        if let Some(receive) = self.receives.front_mut() {
+            while let Some(request) = receive.requests.front_mut()
+                && is_complete(&self.mpi, request)?
+            {
+                receive.requests.pop_front();
+            }
+            if receive.requests.is_empty() {
+                return self.received();
+            }
         }
         match self.slots.poll(&self.mpi)? {
             None => Ok(None),
-            Some(Arrived::Message(from, message)) => Ok(Some((from, message))),
-            Some(Arrived::Announced(from, bytes)) => {
-                self.receive_long(from, bytes)?;
-                Ok(None)
+            Some(arrived) => self.arrived(arrived),
+        }
+    }
+
+    /// Takes in what a slot has received.
+    #[inline]
+    fn arrived(&mut self, arrived: Arrived) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
+        match arrived {
+            Arrived::Message(from, message) => return self.with_arrays(from, message),
+            Arrived::Announced(from, bytes) => self.receive_long(from, bytes)?,
+            Arrived::Released(name) => drop(self.lent.remove(&name)),
+        }
+        Ok(None)
+    }
+
+    /// The first of the long receives is complete.
+    fn received(&mut self) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
+        let Some(LongReceive { from, message, arrays, .. }) = self.receives.pop_front() else {
+            return Ok(None);
+        };
+        if arrays.is_empty() {
+            return self.with_arrays(from, message);
+        }
+        let arrays = arrays.into_iter().map(|array| self.array(from, array));
+        let arrays: Result<Vec<MessageArray>, LibraryError> = arrays.collect();
+        Ok(Some((from, message.with_arrays(arrays?))))
+    }
+
+    /// A message whose payload has arrived: at once, unless arrays of it are still on their way.
+    #[inline]
+    fn with_arrays(
+        &mut self,
+        from: u32,
+        message: ActorMessage,
+    ) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
+        if message.header().flags & ARRAYS == 0 {
+            return Ok(Some((from, message)));
+        }
+        self.receive_arrays(from, message)
+    }
+
+    fn receive_arrays(
+        &mut self,
+        from: u32,
+        message: ActorMessage,
+    ) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
+        let (message, mut arrays) = arrays::undescribed(message).ok_or(LibraryError::Unknown)?;
+        let mut requests = VecDeque::new();
+        for array in &mut arrays {
+            if let ArrayRoute::Sent(tag) = array.route {
+                let memory = array.memory.insert(PooledArray::new(array.bytes));
+                let request = irecv(&self.mpi, memory.bytes_mut(), from, tag, self.long)?;
+                requests.push_back(request);
             }
         }
+        if requests.is_empty() {
+            let arrays = arrays.into_iter().map(|array| self.array(from, array));
+            let arrays: Result<Vec<MessageArray>, LibraryError> = arrays.collect();
+            return Ok(Some((from, message.with_arrays(arrays?))));
+        }
+        self.receives.push_back(LongReceive { from, message, arrays, requests });
+        Ok(None)
+    }
+
+    /// An array that has arrived, or that the owner has lent.
+    fn array(&self, from: u32, array: IncomingArray) -> Result<MessageArray, LibraryError> {
+        let ArrayRoute::Shared { offset, name } = array.route else {
+            return Ok(Rc::new(array.memory.ok_or(LibraryError::Unknown)?));
+        };
+        let shared = self.shared.as_ref().ok_or(LibraryError::Unknown)?;
+        let at = shared.at(offset, array.bytes as u64).ok_or(LibraryError::Unknown)?;
+        Ok(Rc::new(ViewedArray::new(at, array.bytes, (from, name), &self.released)))
     }
 
     /// Receives a message that was announced.
     fn receive_long(&mut self, from: u32, bytes: usize) -> Result<(), LibraryError> {
         let mut message = ActorMessage::with_bytes(bytes.max(HEADER_BYTES));
-        let (to, source) = (message.bytes_mut().as_mut_ptr().cast(), from.cast_signed());
-        let mut request = A::REQUEST_NULL;
-        // SAFETY: the message has so many bytes on the heap, and `receives` keeps it until the
-        // request is complete, or for ever: see `drop`.
-        let code = unsafe {
-            let count = bytes as i64;
-            (self.mpi.irecv_c)(to, count, A::BYTE, source, MESSAGE, self.long, &mut request)
-        };
-        self.receives.push_back((from, request, message));
-        succeeded("MPI_Irecv", code)
+        let into = &mut message.bytes_mut()[..bytes];
+        let requests = VecDeque::from([irecv(&self.mpi, into, from, MESSAGE, self.long)?]);
+        self.receives.push_back(LongReceive { from, message, arrays: Vec::new(), requests });
+        Ok(())
     }
 
     /// Waits until something has arrived or has been sent, or a barrier, which may be none, is
@@ -177,8 +316,10 @@ impl<A: BinaryInterface> MpiLayer<A> {
         if self.waited.is_some() {
             return Ok(false);
         }
+        self.send_releases()?;
         let none = A::REQUEST_NULL;
-        let receive = self.receives.front().map_or(none, |(_, request, _)| *request);
+        let receive = self.receives.front().and_then(|receive| receive.requests.front());
+        let receive = receive.copied().unwrap_or(none);
         let send = self.sends.front().map_or(none, |(request, _)| *request);
         let mut requests = [self.slots.next_request(), receive, send, *barrier];
         let count = requests.len() as c_int;
@@ -188,11 +329,20 @@ impl<A: BinaryInterface> MpiLayer<A> {
             unsafe { (self.mpi.waitany)(count, requests.as_mut_ptr(), &mut which, &mut status) };
         succeeded("MPI_Waitany", code)?;
         match which {
-            0 => match self.slots.take(&self.mpi, &status)? {
-                Arrived::Message(from, message) => self.waited = Some((from, message)),
-                Arrived::Announced(from, bytes) => self.receive_long(from, bytes)?,
-            },
-            1 => self.waited = self.receives.pop_front().map(|(from, _, message)| (from, message)),
+            0 => {
+                let arrived = self.slots.take(&self.mpi, &status)?;
+                self.waited = self.arrived(arrived)?;
+            }
+            1 => {
+                let receive = self.receives.front_mut();
+                let is_last = receive.is_some_and(|receive| {
+                    receive.requests.pop_front();
+                    receive.requests.is_empty()
+                });
+                if is_last {
+                    self.waited = self.received()?;
+                }
+            }
             2 => {
                 self.sends.pop_front();
             }
@@ -215,11 +365,14 @@ impl<A: BinaryInterface> MpiLayer<A> {
             self.waited = None;
         }
         // What was announced has been sent.
-        while let Some((_, request, _)) = self.receives.front_mut() {
-            let mut status = A::EMPTY;
-            // SAFETY: the request is active, and the status is local.
-            succeeded("MPI_Wait", unsafe { (self.mpi.wait)(request, &mut status) })?;
-            self.receives.pop_front();
+        while let Some(receive) = self.receives.front_mut() {
+            for request in &mut receive.requests {
+                let mut status = A::EMPTY;
+                // SAFETY: the request is active, and the status is local.
+                succeeded("MPI_Wait", unsafe { (self.mpi.wait)(request, &mut status) })?;
+            }
+            receive.requests.clear();
+            self.received()?;
         }
         Ok(())
     }
@@ -312,6 +465,23 @@ fn initialize<A: BinaryInterface>(mpi: &Functions<A>) -> Result<bool, LibraryErr
     let code = unsafe { (mpi.init_thread)(none, none, A::THREAD_FUNNELED, &mut provided) };
     succeeded("MPI_Init_thread", code)?;
     Ok(true)
+}
+
+/// Starts to receive so many bytes. The memory is on the heap, and the layer keeps it until the
+/// request is complete, or for ever.
+fn irecv<A: BinaryInterface>(
+    mpi: &Functions<A>,
+    into: &mut [u8],
+    from: u32,
+    tag: c_int,
+    comm: A::Handle,
+) -> Result<A::Handle, LibraryError> {
+    let (count, mut request) = (into.len() as i64, A::REQUEST_NULL);
+    let (into, from) = (into.as_mut_ptr().cast(), from.cast_signed());
+    // SAFETY: so many bytes are there, and nobody moves or frees them: see `LongReceive` and `drop`.
+    let code = unsafe { (mpi.irecv_c)(into, count, A::BYTE, from, tag, comm, &mut request) };
+    succeeded("MPI_Irecv", code)?;
+    Ok(request)
 }
 
 fn is_complete<A: BinaryInterface>(

@@ -6,6 +6,8 @@
 //!    abi       handles and statuses of the standard ABI and of MPICH's
 //!  layer       sends and receives
 //!    slots     receives that wait for messages of any rank
+//!    arrays    arrays beside the payload, and how they travel
+//!    shared    memory that ranks of a host share
 //! ```
 //!
 //! A rank has a ring of receives from any source, which match messages in the order in which they
@@ -14,8 +16,10 @@
 //! called by the thread that made the layer: `MPI_THREAD_FUNNELED` suffices.
 
 mod abi;
+mod arrays;
 mod layer;
 mod library;
+mod shared;
 mod slots;
 
 pub use layer::open;

@@ -24,6 +24,11 @@ pub enum LibraryError {
     /// It is too old.
     #[error("the MPI library has no function {0:?}; MPI 4.0 is needed")]
     Lacks(&'static CStr),
+    /// A rank has sent something else than the others expect.
+    #[error(
+        "a message has arrived that this rank does not understand; do all ranks run the same program?"
+    )]
+    Unknown,
     /// A function has failed.
     #[error("{function} failed with code {code}")]
     Failed {
@@ -124,5 +129,8 @@ functions! {
     request_free c"MPI_Request_free" (*mut A::Handle);
     get_count c"MPI_Get_count" (*const A::Status, A::Handle, *mut c_int);
     ibarrier c"MPI_Ibarrier" (A::Handle, *mut A::Handle);
+    alloc_mem c"MPI_Alloc_mem" (isize, A::Handle, Memory);
+    free_mem c"MPI_Free_mem" (Memory);
+    allgather c"MPI_Allgather" (Pointer, c_int, A::Handle, Memory, c_int, A::Handle, A::Handle);
     abort c"MPI_Abort" (A::Handle, c_int);
 }

@@ -17,12 +17,16 @@ const SLOTS: usize = 16;
 /// Tag of messages, and of what says that a longer one follows.
 pub(crate) const MESSAGE: c_int = 0;
 pub(crate) const ANNOUNCEMENT: c_int = 1;
+/// Tag of what says that nobody reads an array any more.
+pub(crate) const RELEASE: c_int = 2;
 
 /// Something has arrived.
 pub(crate) enum Arrived {
     Message(u32, ActorMessage),
     /// A message of so many bytes follows on the communicator of long ones.
     Announced(u32, usize),
+    /// Nobody reads the array of this name any more.
+    Released(u64),
 }
 
 /// The ring.
@@ -86,13 +90,15 @@ impl<A: BinaryInterface> Slots<A> {
         succeeded("MPI_Get_count", code)?;
         let from = A::source(status).cast_unsigned();
         let received = &self.memory[self.oldest].bytes()[..bytes.cast_unsigned() as usize];
-        let arrived = if A::tag(status) == ANNOUNCEMENT {
-            let bytes = received.try_into().map(u64::from_ne_bytes).unwrap_or(0);
-            Arrived::Announced(from, bytes as usize)
-        } else {
-            let mut message = ActorMessage::with_bytes(received.len().max(HEADER_BYTES));
-            message.bytes_mut()[..received.len()].copy_from_slice(received);
-            Arrived::Message(from, message)
+        let number = || received.try_into().map(u64::from_ne_bytes).unwrap_or(0);
+        let arrived = match A::tag(status) {
+            ANNOUNCEMENT => Arrived::Announced(from, number() as usize),
+            RELEASE => Arrived::Released(number()),
+            _ => {
+                let mut message = ActorMessage::with_bytes(received.len().max(HEADER_BYTES));
+                message.bytes_mut()[..received.len()].copy_from_slice(received);
+                Arrived::Message(from, message)
+            }
         };
         start(mpi, &mut self.requests[self.oldest])?;
         self.oldest = (self.oldest + 1) % SLOTS;

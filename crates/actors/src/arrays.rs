@@ -6,16 +6,62 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::callback::ChareCallback;
+use crate::pool::{self, Block};
 
 /// Memory of an array. It does not change as long as this exists.
 pub trait ArrayMemory: fmt::Debug {
     /// Its bytes.
     fn bytes(&self) -> &[u8];
+
+    /// Whether somebody waits until nobody reads it any more: who keeps it makes a copy.
+    fn is_borrowed(&self) -> bool {
+        false
+    }
 }
 
 impl ArrayMemory for Vec<u8> {
     fn bytes(&self) -> &[u8] {
         self
+    }
+}
+
+/// Memory for an array that is about to arrive, out of the pool of messages.
+#[derive(Debug)]
+pub struct PooledArray {
+    blocks: Vec<Block>,
+    bytes: usize,
+}
+
+impl PooledArray {
+    /// Memory of so many bytes, whose content is arbitrary.
+    #[must_use]
+    pub fn new(bytes: usize) -> PooledArray {
+        PooledArray { blocks: pool::take(bytes), bytes }
+    }
+
+    /// A copy of an array.
+    #[must_use]
+    pub fn copy(array: &dyn ArrayMemory) -> PooledArray {
+        let mut copy = PooledArray::new(array.bytes().len());
+        copy.bytes_mut().copy_from_slice(array.bytes());
+        copy
+    }
+
+    /// Its bytes, to be received into.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.blocks)[..self.bytes]
+    }
+}
+
+impl ArrayMemory for PooledArray {
+    fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.blocks)[..self.bytes]
+    }
+}
+
+impl Drop for PooledArray {
+    fn drop(&mut self) {
+        pool::give(std::mem::take(&mut self.blocks));
     }
 }
 
@@ -46,6 +92,10 @@ impl SentArray {
 impl ArrayMemory for SentArray {
     fn bytes(&self) -> &[u8] {
         self.memory.bytes()
+    }
+
+    fn is_borrowed(&self) -> bool {
+        true
     }
 }
 

@@ -55,6 +55,10 @@ pub const RESULT: u16 = 8;
 /// Flag: a broadcast that is not for chares ([`crate::broadcast::InsertBarrier`]).
 pub const BARRIER: u16 = 16;
 
+/// Flag: descriptions of arrays stand behind the payload. Only the layer that sends the message sees
+/// it.
+pub const ARRAYS: u16 = 32;
+
 /// Place of an insertion that shall be at the home of its index.
 pub const AT_HOME: u32 = u32::MAX;
 
@@ -64,7 +68,7 @@ pub const AT_HOME: u32 = u32::MAX;
 pub struct ActorHeader {
     kind: u8,
     index_length: u8,
-    /// Of [`EXPEDITED`], [`PRIORITY`], [`COPY`], [`RESULT`] and [`BARRIER`].
+    /// Of [`EXPEDITED`], [`PRIORITY`], [`COPY`], [`RESULT`], [`BARRIER`] and [`ARRAYS`].
     pub flags: u16,
     /// The entry method or constructor. Of an arrival: how often elements of this index had
     /// migrated when this one was constructed.

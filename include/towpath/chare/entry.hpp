@@ -98,7 +98,7 @@ Parameters read_parameters(const towpath_message &message) {
         else if constexpr (count > 1)
             throw Error("a method that is told of a result has one parameter, or none");
     } else {
-        Reader(message.payload, message.bytes) & parameters;
+        Reader(message) & parameters;
     }
     return parameters;
 }
@@ -164,7 +164,7 @@ struct CallRecord {
         RunningScope scope(id);
         guarded([&] {
             std::tuple<Callback, typename Traits::Parameters> sent;
-            Reader(message->payload, message->bytes) & sent;
+            Reader(*message) & sent;
             auto &[reply, parameters] = sent;
             call_method<T, Member>(*static_cast<T *>(target), parameters, reply);
         });

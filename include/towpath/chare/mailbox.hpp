@@ -22,14 +22,38 @@ public:
 
     const towpath_message &get() const { return message_; }
 
-    // A copy of a message that comes with its object from another rank.
-    static KeptMessage copy(const void *payload, std::size_t bytes, std::uint32_t reference) {
+    // Migrates with its chare.
+    void write(auto &archive) const {
+        archive.plain(message_.bytes);
+        archive.plain(message_.reference);
+        archive.plain(message_.array_count);
+        archive.bytes(message_.payload, message_.bytes);
+        for (std::uint32_t number = 0; number < message_.array_count; ++number) {
+            std::size_t bytes;
+            const void *array = towpath_message_array(&message_, number, &bytes);
+            archive.plain(bytes);
+            archive.bytes(array, bytes);
+        }
+    }
+    static KeptMessage read(Reader &archive) {
+        std::size_t bytes, arrays;
+        std::uint32_t reference;
+        archive.plain(bytes);
+        archive.plain(reference);
+        archive.plain(arrays);
+        const void *payload = archive.skip(bytes);
         towpath_message message;
         towpath_message_new(bytes, &message);
+        KeptMessage kept(message);
         if (bytes > 0)
             std::memcpy(message.payload, payload, bytes);
-        message.reference = reference;
-        return KeptMessage(message);
+        kept.message_.reference = reference;
+        for (; arrays > 0; --arrays) {
+            archive.plain(bytes);
+            if (towpath_message_add_copy(&kept.message_, archive.skip(bytes), bytes) < 0)
+                throw Error(towpath_error());
+        }
+        return kept;
     }
 
 private:
@@ -46,7 +70,7 @@ template <class... P>
 class Received {
 public:
     explicit Received(detail::KeptMessage message) : message_(std::move(message)) {
-        detail::Reader(message_.get().payload, message_.get().bytes) & parameters_;
+        detail::Reader(message_.get()) & parameters_;
     }
 
     std::tuple<P...> &parameters() { return parameters_; }
@@ -89,20 +113,11 @@ public:
         std::size_t count = messages_.size();
         archive.plain(count);
         if constexpr (Archive::reads) {
-            for (; count > 0; --count) {
-                auto [bytes, reference] = std::pair<std::size_t, std::uint32_t>();
-                archive.plain(bytes);
-                archive.plain(reference);
-                const void *payload = archive.skip(bytes);
-                messages_.push_back(detail::KeptMessage::copy(payload, bytes, reference));
-            }
+            for (; count > 0; --count)
+                messages_.push_back(detail::KeptMessage::read(archive));
         } else {
-            for (auto &kept : messages_) {
-                auto message = kept.get();
-                archive.plain(message.bytes);
-                archive.plain(message.reference);
-                archive.bytes(message.payload, message.bytes);
-            }
+            for (auto &kept : messages_)
+                kept.write(archive);
         }
     }
 

@@ -19,6 +19,8 @@ struct SendOptions {
 // the callback is called, once. The parameter is a View.
 template <class T>
 struct NoCopy {
+    using is_not_serializable = void;
+
     const T *data;
     std::size_t size;
     Callback done;
@@ -48,17 +50,11 @@ decltype(auto) converted(A &&argument) {
     if constexpr (std::is_same_v<Argument, P>)
         return static_cast<const P &>(argument);
     else if constexpr (is_view<P> && is_nocopy<Argument>)
-        return P(argument.data, argument.size);
+        return P(argument.data, argument.size, argument.done.get());
     else if constexpr (is_view<P> && std::ranges::contiguous_range<Argument>)
         return P(std::ranges::data(argument), std::ranges::size(argument));
     else
         return static_cast<P>(std::forward<A>(argument));
-}
-
-template <class A>
-void tell_sent(const A &argument) {
-    if constexpr (is_nocopy<A>)
-        argument.done();
 }
 
 template <class Archive>
@@ -87,7 +83,7 @@ towpath_message message_of(std::uint32_t entry, const SendOptions &options, cons
     Sizer sizer;
     transfer_all(sizer, values...);
     towpath_message message = new_message(sizer.size(), entry, options);
-    Writer writer(message.payload);
+    Writer writer(message);
     transfer_all(writer, values...);
     return message;
 }
@@ -191,7 +187,6 @@ public:
             detail::CallRecord<T, Member>::entry.number(), SendOptions(), result.callback(),
             std::forward<A>(arguments)...);
         detail::check(towpath_invoke(&id_, &message));
-        (detail::tell_sent(arguments), ...);
         return result;
     }
 
@@ -232,7 +227,6 @@ public:
             detail::EntryRecord<T, Member>::entry.number(), options, std::monostate(),
             std::forward<A>(arguments)...);
         detail::check(towpath_invoke(&id_, &message));
-        (detail::tell_sent(arguments), ...);
     }
 
     // Parameters of a constructor as bytes.
@@ -296,7 +290,6 @@ public:
             detail::EntryRecord<T, Member>::entry.number(), options, std::monostate(),
             std::forward<A>(arguments)...);
         detail::check(towpath_broadcast(collection_, &message));
-        (detail::tell_sent(arguments), ...);
     }
 
 private:

@@ -25,6 +25,8 @@
 #include <utility>
 #include <vector>
 
+#include "../actors.h"
+
 namespace towpath {
 
 // What a wrong call, or a message that does not fit, throws.
@@ -54,7 +56,8 @@ concept HasSerialize = requires(T &value, Archive &archive) { value.serialize(ar
 // Copied byte by byte. Pointers mean nothing on another rank.
 template <class T>
 concept Plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
-                !std::is_member_pointer_v<T> && !is_tuple<T>;
+                !std::is_member_pointer_v<T> && !is_tuple<T> &&
+                !requires { typename T::is_not_serializable; };
 
 template <class T>
 concept Resizable = requires(T &value) {
@@ -199,6 +202,7 @@ public:
     static constexpr bool reads = false;
 
     void bytes(const void *, std::size_t count) { size_ += count; }
+    std::uint32_t add_array(const void *, std::size_t, const towpath_callback *) { return 0; }
     void align() { size_ = aligned(size_); }
     std::size_t size() const { return size_; }
 
@@ -206,12 +210,23 @@ private:
     std::size_t size_ = 0;
 };
 
-// Writes into memory that a Sizer has measured.
+// Writes into memory that a Sizer has measured, or into a message.
 class Writer : public ArchiveBase<Writer> {
 public:
     static constexpr bool reads = false;
 
     explicit Writer(void *into) : begin_(static_cast<std::byte *>(into)) {}
+    explicit Writer(towpath_message &message) : Writer(message.payload) { message_ = &message; }
+
+    // Puts an array beside the payload of the message.
+    std::uint32_t add_array(const void *data, std::size_t bytes, const towpath_callback *done) {
+        if (message_ == nullptr)
+            throw Error("nocopy is for parameters of entry methods");
+        int number = towpath_message_add_array(message_, data, bytes, done);
+        if (number < 0)
+            throw Error(towpath_error());
+        return static_cast<std::uint32_t>(number);
+    }
 
     void bytes(const void *from, std::size_t count) {
         if (count > 0)
@@ -227,6 +242,7 @@ public:
 private:
     std::byte *begin_;
     std::size_t offset_ = 0;
+    towpath_message *message_ = nullptr;
 };
 
 // Reads what a Writer has written.
@@ -236,6 +252,19 @@ public:
 
     Reader(const void *from, std::size_t size)
         : begin_(static_cast<const std::byte *>(from)), size_(size) {}
+    explicit Reader(const towpath_message &message) : Reader(message.payload, message.bytes) {
+        message_ = &message;
+    }
+
+    // An array beside the payload of the message.
+    const void *array(std::uint32_t number, std::size_t expected) const {
+        std::size_t bytes = 0;
+        const void *data = message_ ? towpath_message_array(message_, number, &bytes) : nullptr;
+        if (bytes != expected)
+            throw Error("an array of a message has " + std::to_string(bytes) + " bytes, but " +
+                        std::to_string(expected) + " are expected");
+        return data;
+    }
 
     void bytes(void *into, std::size_t count) {
         const void *from = skip(count);
@@ -262,6 +291,7 @@ private:
     const std::byte *begin_;
     std::size_t size_;
     std::size_t offset_ = 0;
+    const towpath_message *message_ = nullptr;
 };
 
 }  // namespace detail

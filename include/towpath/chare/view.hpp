@@ -9,7 +9,7 @@
 
 namespace towpath {
 
-// Parameter of an entry method: an array in the message, which is there until the method returns.
+// Parameter of an entry method: an array of the message, which is there until the method returns.
 // A caller passes any contiguous range, or `nocopy`.
 template <class T>
 class View {
@@ -22,6 +22,9 @@ public:
 
     View() = default;
     View(T *data, std::size_t size) : elements_(data, size) {}
+    // An argument that is sent from where it is; the callback is told when it may change.
+    View(T *data, std::size_t size, const towpath_callback *done)
+        : elements_(data, size), done_(done) {}
 
     T *data() const { return elements_.data(); }
     std::size_t size() const { return elements_.size(); }
@@ -39,7 +42,13 @@ public:
     void serialize(detail::Writer &archive) { write(archive); }
     void serialize(detail::Reader &archive) {
         std::size_t count;
+        std::uint32_t array;
         archive.plain(count);
+        archive.plain(array);
+        if (array != inside) {
+            elements_ = {static_cast<T *>(archive.array(array, count * sizeof(T))), count};
+            return;
+        }
         archive.align();
         archive.check(count, sizeof(T));
         elements_ = {static_cast<T *>(archive.skip(count * sizeof(T))), count};
@@ -49,12 +58,22 @@ private:
     template <class Archive>
     void write(Archive &archive) {
         std::size_t count = size();
+        std::uint32_t array = inside;
+        if (done_ != nullptr)
+            array = archive.add_array(data(), count * sizeof(T), done_);
         archive.plain(count);
-        archive.align();
-        archive.bytes(data(), count * sizeof(T));
+        archive.plain(array);
+        if (array == inside) {
+            archive.align();
+            archive.bytes(data(), count * sizeof(T));
+        }
     }
 
+    // Instead of the number of an array beside the payload: the elements are in it.
+    static constexpr std::uint32_t inside = UINT32_MAX;
+
     std::span<T> elements_;
+    const towpath_callback *done_ = nullptr;
 };
 
 namespace detail {

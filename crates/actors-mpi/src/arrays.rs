@@ -1,0 +1,289 @@
+//! Arrays of messages on their way: short ones in the message, those in memory that both ranks map
+//! as the place where they are, others as messages of their own.
+//!
+//! Behind the payload stand the bytes of the short ones, a descriptor of each array, and how many
+//! there are.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+use bytemuck::{Pod, Zeroable};
+
+use towpath_actors::arrays::PooledArray;
+use towpath_actors::message::{ARRAYS, HEADER_BYTES};
+use towpath_actors::{ActorMessage, ArrayMemory, MessageArray};
+
+use crate::shared::SharedMemory;
+use crate::slots::SLOT_BYTES;
+
+/// Arrays up to this length are copied into the message if it still fits into a slot: that costs
+/// less than anything else.
+const SHORT: usize = 4 << 10;
+
+/// How an array travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArrayRoute {
+    /// In the message, from this offset in what stands behind the payload.
+    Inside(u64),
+    /// As a message with this tag.
+    Sent(i32),
+    /// Not at all: it is at this place in the shared memory, and the sender is told by this name
+    /// when nobody reads it any more.
+    Shared { offset: u64, name: u64 },
+}
+
+/// The same, as it is sent.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct ArrayDescriptor {
+    route: u64,
+    bytes: u64,
+    place: u64,
+    name: u64,
+}
+
+const INSIDE: u64 = 0;
+const SENT: u64 = 1;
+const SHARED: u64 = 2;
+
+impl ArrayDescriptor {
+    fn new(route: ArrayRoute, bytes: usize) -> ArrayDescriptor {
+        let bytes = bytes as u64;
+        match route {
+            ArrayRoute::Inside(place) => ArrayDescriptor { route: INSIDE, bytes, place, name: 0 },
+            ArrayRoute::Sent(tag) => ArrayDescriptor {
+                route: SENT,
+                bytes,
+                place: u64::from(tag.cast_unsigned()),
+                name: 0,
+            },
+            ArrayRoute::Shared { offset, name } => {
+                ArrayDescriptor { route: SHARED, bytes, place: offset, name }
+            }
+        }
+    }
+
+    fn route(&self) -> Option<ArrayRoute> {
+        Some(match self.route {
+            INSIDE => ArrayRoute::Inside(self.place),
+            SENT => ArrayRoute::Sent(i32::try_from(self.place).ok()?),
+            SHARED => ArrayRoute::Shared { offset: self.place, name: self.name },
+            _ => return None,
+        })
+    }
+}
+
+/// How the arrays of a message travel to a rank; `tag` and `name` give new ones.
+pub(crate) fn routes(
+    message: &ActorMessage,
+    to: u32,
+    shared: Option<&SharedMemory>,
+    mut tag: impl FnMut() -> i32,
+    mut name: impl FnMut() -> u64,
+) -> Vec<ArrayRoute> {
+    let descriptors = message.arrays().len() * size_of::<ArrayDescriptor>();
+    let mut inside = 0;
+    let room = SLOT_BYTES.saturating_sub(message.bytes().len() + descriptors + LAST);
+    let route = |array: &MessageArray| {
+        let bytes = array.bytes();
+        if bytes.len() <= SHORT && inside + bytes.len() <= room {
+            let at = inside as u64;
+            inside += bytes.len();
+            return ArrayRoute::Inside(at);
+        }
+        match shared.and_then(|shared| shared.offset_of(bytes, to)) {
+            Some(offset) => ArrayRoute::Shared { offset, name: name() },
+            None => ArrayRoute::Sent(tag()),
+        }
+    };
+    message.arrays().iter().map(route).collect()
+}
+
+/// Bytes of the number of arrays, which stands last.
+const LAST: usize = size_of::<u64>();
+
+/// A message as it is sent, with what its receiver must know of its arrays.
+pub(crate) fn described(message: &ActorMessage, routes: &[ArrayRoute]) -> ActorMessage {
+    let mut behind = Vec::new();
+    for (array, route) in message.arrays().iter().zip(routes) {
+        if matches!(route, ArrayRoute::Inside(_)) {
+            behind.extend_from_slice(array.bytes());
+        }
+    }
+    for (array, route) in message.arrays().iter().zip(routes) {
+        let descriptor = ArrayDescriptor::new(*route, array.bytes().len());
+        behind.extend_from_slice(bytemuck::bytes_of(&descriptor));
+    }
+    behind.extend_from_slice(&(routes.len() as u64).to_ne_bytes());
+    let mut header = *message.header();
+    header.flags |= ARRAYS;
+    let payload = message.payload();
+    let mut described = ActorMessage::new(header, payload.len() + behind.len());
+    described.payload_mut()[..payload.len()].copy_from_slice(payload);
+    described.payload_mut()[payload.len()..].copy_from_slice(&behind);
+    described
+}
+
+/// An array of a message that has arrived.
+#[derive(Debug)]
+pub(crate) struct IncomingArray {
+    pub(crate) route: ArrayRoute,
+    pub(crate) bytes: usize,
+    /// Those of an array in the message.
+    pub(crate) memory: Option<PooledArray>,
+}
+
+/// Takes what stands behind the payload off a message; `None` if that makes no sense.
+pub(crate) fn undescribed(message: ActorMessage) -> Option<(ActorMessage, Vec<IncomingArray>)> {
+    let (behind, last) = message.payload().split_last_chunk::<LAST>()?;
+    let count = usize::try_from(u64::from_ne_bytes(*last)).ok()?;
+    let descriptors = count.checked_mul(size_of::<ArrayDescriptor>())?;
+    let (behind, descriptors) = behind.split_at_checked(behind.len().checked_sub(descriptors)?)?;
+    let descriptors: Vec<ArrayDescriptor> = descriptors
+        .chunks_exact(size_of::<ArrayDescriptor>())
+        .map(bytemuck::pod_read_unaligned)
+        .collect();
+    let routed: Option<Vec<(ArrayRoute, usize)>> = descriptors
+        .iter()
+        .map(|one| Some((one.route()?, usize::try_from(one.bytes).ok()?)))
+        .collect();
+    let routed = routed?;
+    let is_inside = |(route, _): &&(ArrayRoute, usize)| matches!(route, ArrayRoute::Inside(_));
+    let mut inside = routed.iter().filter(is_inside);
+    let payload = inside.try_fold(behind.len(), |left, (_, bytes)| left.checked_sub(*bytes))?;
+    let short = &behind[payload..];
+    let incoming = |&(route, bytes): &(ArrayRoute, usize)| {
+        let memory = match route {
+            ArrayRoute::Inside(at) => {
+                let at = usize::try_from(at).ok()?;
+                let short = short.get(at..at.checked_add(bytes)?)?;
+                let mut memory = PooledArray::new(bytes);
+                memory.bytes_mut().copy_from_slice(short);
+                Some(memory)
+            }
+            ArrayRoute::Sent(_) | ArrayRoute::Shared { .. } => None,
+        };
+        Some(IncomingArray { route, bytes, memory })
+    };
+    let arrays: Option<Vec<IncomingArray>> = routed.iter().map(incoming).collect();
+    let arrays = arrays?;
+    let mut header = *message.header();
+    header.flags &= !ARRAYS;
+    let mut parts = message.into_parts();
+    parts.bytes = HEADER_BYTES + payload;
+    let mut message = ActorMessage::from_parts(parts);
+    *message.header_mut() = header;
+    Some((message, arrays))
+}
+
+/// Arrays of other ranks that nobody here reads any more: whose they are, and their names.
+pub(crate) type ReleasedArrays = Rc<RefCell<Vec<(u32, u64)>>>;
+
+/// An array of another rank, where it is.
+pub(crate) struct ViewedArray {
+    at: *const u8,
+    bytes: usize,
+    owner: u32,
+    name: u64,
+    released: ReleasedArrays,
+}
+
+impl ViewedArray {
+    /// An array of which the layer's view shows so many bytes.
+    pub(crate) fn new(
+        at: *const u8,
+        bytes: usize,
+        (owner, name): (u32, u64),
+        released: &ReleasedArrays,
+    ) -> ViewedArray {
+        ViewedArray { at, bytes, owner, name, released: released.clone() }
+    }
+}
+
+impl ArrayMemory for ViewedArray {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the view, which lasts as long as the layer, shows so many bytes there. Its owner
+        // does not change them until this array is released.
+        unsafe { std::slice::from_raw_parts(self.at, self.bytes) }
+    }
+
+    fn is_borrowed(&self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for ViewedArray {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} bytes of rank {}", self.bytes, self.owner)
+    }
+}
+
+impl Drop for ViewedArray {
+    fn drop(&mut self) {
+        self.released.borrow_mut().push((self.owner, self.name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use towpath_actors::ActorHeader;
+    use towpath_actors::message::MessageKind;
+
+    use super::*;
+
+    fn message(payload: &[u8], arrays: &[usize]) -> ActorMessage {
+        let header = ActorHeader::new(MessageKind::Invoke, 3, None, 4);
+        let array = |(at, bytes): (usize, &usize)| Rc::new(vec![at as u8; *bytes]) as MessageArray;
+        let arrays = arrays.iter().enumerate().map(array).collect();
+        ActorMessage::of(header, payload).with_arrays(arrays)
+    }
+
+    fn routed(message: &ActorMessage) -> Vec<ArrayRoute> {
+        let mut tag = 1;
+        let next = || {
+            tag += 1;
+            tag
+        };
+        routes(message, 0, None, next, || 0)
+    }
+
+    #[test]
+    fn what_is_described_is_found_again() {
+        for arrays in [&[0, 5, 4096, 100_000, 17][..], &[9000], &[4000, 4000, 4000, 4000, 4000]] {
+            let sent = message(b"payload", arrays);
+            let wire = described(&sent, &routed(&sent));
+            let wire = ActorMessage::of(*wire.header(), wire.payload());
+            let (message, incoming) = undescribed(wire).unwrap();
+            assert_eq!(message.payload(), b"payload");
+            assert_eq!(message.header().flags, 0);
+            assert_eq!(incoming.iter().map(|one| one.bytes).collect::<Vec<_>>(), arrays);
+            for (at, one) in incoming.iter().enumerate() {
+                if let ArrayRoute::Inside(_) = one.route {
+                    let memory = one.memory.as_ref().unwrap();
+                    assert_eq!(memory.bytes(), vec![at as u8; one.bytes]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn short_arrays_travel_in_the_message_while_it_fits_into_a_slot() {
+        let routes = routed(&message(&[0; 9000], &[4096, 4097, 4096]));
+        assert_eq!(routes, [ArrayRoute::Inside(0), ArrayRoute::Sent(2), ArrayRoute::Sent(3)]);
+    }
+
+    #[test]
+    fn descriptions_that_make_no_sense_do_no_harm() {
+        let sent = message(b"x", &[3, 70_000]);
+        let wire = described(&sent, &routed(&sent));
+        let bytes = wire.payload();
+        for cut in 0..bytes.len() {
+            let header = *wire.header();
+            let _ = undescribed(ActorMessage::of(header, &bytes[..cut]));
+            let mut changed = bytes.to_vec();
+            changed[cut] ^= 0xff;
+            let _ = undescribed(ActorMessage::of(header, &changed));
+        }
+    }
+}
