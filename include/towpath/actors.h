@@ -90,7 +90,8 @@ void towpath_message_keep(towpath_message *message);
  * Returns its number in the message, or -1. */
 int towpath_message_add_array(towpath_message *message, const void *data, size_t bytes,
                               const towpath_callback *done);
-/* Adds an array with a copy of these bytes. Returns its number in the message, or -1. */
+/* Adds an array with a copy of these bytes, in memory that other ranks can read if there is such. It
+ * is faster than as much payload for long arrays. Returns its number in the message, or -1. */
 int towpath_message_add_copy(towpath_message *message, const void *data, size_t bytes);
 /* An array of a message that a method was given, which must not write to it, or of a message that
  * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none. */

@@ -133,7 +133,7 @@ impl CMessage {
 
 /// An array that the program may have as long as it likes: its owner does not wait for that.
 fn owned(array: &MessageArray) -> MessageArray {
-    if array.is_borrowed() { Rc::new(PooledArray::copy(&**array)) } else { array.clone() }
+    if array.is_borrowed() { Rc::new(PooledArray::of(array.bytes())) } else { array.clone() }
 }
 
 /// Arrays as the program's message has them.
@@ -259,11 +259,10 @@ pub unsafe extern "C" fn towpath_message_add_copy(
     data: *const c_void,
     length: usize,
 ) -> c_int {
-    let mut copy = PooledArray::new(length);
     // SAFETY: so many bytes are there.
-    copy.bytes_mut().copy_from_slice(unsafe { bytes(data, length) });
+    let content = unsafe { bytes(data, length) };
     // SAFETY: the message exists, and was not sent.
-    unsafe { (*message).add(|_| Ok(Rc::new(copy))) }
+    unsafe { (*message).add(|runtime| Ok(runtime.copied_array(content))) }
 }
 
 /// An array of a message; null if it has no such array.

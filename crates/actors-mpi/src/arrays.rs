@@ -92,7 +92,8 @@ pub(crate) fn routes(
             inside += bytes.len();
             return ArrayRoute::Inside(at);
         }
-        match shared.and_then(|shared| shared.offset_of(bytes, to)) {
+        let shared = shared.filter(|shared| shared.has(to));
+        match shared.and_then(|shared| shared.offset_of(bytes)) {
             Some(offset) => ArrayRoute::Shared { offset, name: name() },
             None => ArrayRoute::Sent(tag()),
         }
@@ -158,9 +159,7 @@ pub(crate) fn undescribed(message: ActorMessage) -> Option<(ActorMessage, Vec<In
             ArrayRoute::Inside(at) => {
                 let at = usize::try_from(at).ok()?;
                 let short = short.get(at..at.checked_add(bytes)?)?;
-                let mut memory = PooledArray::new(bytes);
-                memory.bytes_mut().copy_from_slice(short);
-                Some(memory)
+                Some(PooledArray::of(short))
             }
             ArrayRoute::Sent(_) | ArrayRoute::Shared { .. } => None,
         };

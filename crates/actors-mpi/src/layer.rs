@@ -15,12 +15,15 @@ use towpath_actors::{ActorMessage, MachineLayer, MessageArray};
 use crate::abi::{BinaryInterface, Mpich, Standard};
 use crate::arrays::{self, ArrayRoute, IncomingArray, ReleasedArrays, ViewedArray};
 use crate::library::{Functions, LibraryAbi, LibraryError, find};
-use crate::shared::SharedMemory;
+use crate::shared::{SHORTEST_BLOCK, SharedBlock, SharedHeap, SharedMemory};
 use crate::slots::{ANNOUNCEMENT, Arrived, MESSAGE, RELEASE, SLOT_BYTES, Slots, succeeded};
 
 /// Tags of arrays, on the communicator of long messages.
 const FIRST_TAG: c_int = 3;
 const TAGS: u64 = 30_000;
+/// Longer arrays in private memory are left to the MPI library, whose two sides copy at the same
+/// time.
+const LONGEST_COPY: usize = 4 << 20;
 
 /// A layer over the MPI library of the process, which it initializes if nobody has. All ranks of
 /// `MPI_COMM_WORLD` call this.
@@ -51,6 +54,7 @@ struct MpiLayer<A: BinaryInterface> {
     /// What `wait` has taken from the slots.
     waited: Option<(u32, ActorMessage)>,
     shared: Option<SharedMemory>,
+    heap: Rc<SharedHeap>,
     /// Arrays of this rank that others read where they are, by name.
     lent: FxHashMap<u64, MessageArray>,
     released: ReleasedArrays,
@@ -109,6 +113,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
         let shared = SharedMemory::open(&mpi, long, ranks.cast_unsigned())?;
         let slots = Slots::new(&mpi, comm)?;
         Ok(MpiLayer {
+            heap: SharedHeap::new(&mpi),
             mpi,
             has_initialized,
             rank: rank.cast_unsigned(),
@@ -164,7 +169,28 @@ impl<A: BinaryInterface> MpiLayer<A> {
         self.isend(SendMemory::Message(message), to, MESSAGE, comm)
     }
 
+    /// A copy of these bytes in shared memory, if that pays and there is room.
+    fn shared_copy(&self, content: &[u8]) -> Option<MessageArray> {
+        if content.len() < SHORTEST_BLOCK || self.shared.is_none() {
+            return None;
+        }
+        SharedBlock::of(&self.mpi, &self.heap, content).map(|block| Rc::new(block) as MessageArray)
+    }
+
+    /// An array as it is sent to a rank: a copy in shared memory of one that is in private memory and
+    /// not very long, because the MPI library would copy it twice.
+    fn sent_array(&self, array: &MessageArray, to: u32) -> MessageArray {
+        let bytes = array.bytes();
+        let is_elsewhere = |shared: &SharedMemory| {
+            bytes.len() <= LONGEST_COPY && shared.has(to) && shared.offset_of(bytes).is_none()
+        };
+        let copy = self.shared.as_ref().is_some_and(is_elsewhere).then(|| self.shared_copy(bytes));
+        copy.flatten().unwrap_or_else(|| array.clone())
+    }
+
     fn send_with_arrays(&mut self, to: u32, message: &ActorMessage) -> Result<(), LibraryError> {
+        let sent = message.arrays().iter().map(|array| self.sent_array(array, to)).collect();
+        let message = &message.copy(*message.header()).with_arrays(sent);
         let arrays = Cell::new(self.arrays);
         let next = || {
             arrays.set(arrays.get() + 1);
@@ -250,9 +276,19 @@ impl<A: BinaryInterface> MpiLayer<A> {
         if arrays.is_empty() {
             return self.with_arrays(from, message);
         }
-        let arrays = arrays.into_iter().map(|array| self.array(from, array));
+        self.complete(from, message, arrays).map(Some)
+    }
+
+    /// A message of which everything has arrived.
+    fn complete(
+        &self,
+        from: u32,
+        message: ActorMessage,
+        arrays: Vec<IncomingArray>,
+    ) -> Result<(u32, ActorMessage), LibraryError> {
+        let arrays = arrays.into_iter().map(|array| self.incoming(from, array));
         let arrays: Result<Vec<MessageArray>, LibraryError> = arrays.collect();
-        Ok(Some((from, message.with_arrays(arrays?))))
+        Ok((from, message.with_arrays(arrays?)))
     }
 
     /// A message whose payload has arrived: at once, unless arrays of it are still on their way.
@@ -283,16 +319,14 @@ impl<A: BinaryInterface> MpiLayer<A> {
             }
         }
         if requests.is_empty() {
-            let arrays = arrays.into_iter().map(|array| self.array(from, array));
-            let arrays: Result<Vec<MessageArray>, LibraryError> = arrays.collect();
-            return Ok(Some((from, message.with_arrays(arrays?))));
+            return self.complete(from, message, arrays).map(Some);
         }
         self.receives.push_back(LongReceive { from, message, arrays, requests });
         Ok(None)
     }
 
     /// An array that has arrived, or that the owner has lent.
-    fn array(&self, from: u32, array: IncomingArray) -> Result<MessageArray, LibraryError> {
+    fn incoming(&self, from: u32, array: IncomingArray) -> Result<MessageArray, LibraryError> {
         let ArrayRoute::Shared { offset, name } = array.route else {
             return Ok(Rc::new(array.memory.ok_or(LibraryError::Unknown)?));
         };
@@ -380,6 +414,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
     /// Ends all communication, and MPI if this layer has initialized it.
     fn end(&mut self) -> Result<(), LibraryError> {
         self.drain()?;
+        self.heap.close();
         self.slots.close(&self.mpi)?;
         // SAFETY: both communicators are this layer's own, and nothing is under way on them.
         let codes = unsafe {
@@ -420,6 +455,10 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
 
     fn ordered_bytes(&self) -> usize {
         SLOT_BYTES
+    }
+
+    fn array(&mut self, content: &[u8]) -> MessageArray {
+        self.shared_copy(content).unwrap_or_else(|| Rc::new(PooledArray::of(content)))
     }
 
     fn send(&mut self, to: u32, message: MessageHandle) {

@@ -5,15 +5,20 @@
 //! libraries may do the same. Nothing but `MPI_Alloc_mem` is asked of them; the kernel says which
 //! file a mapping shows.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::rc::Rc;
 
+use towpath_actors::ArrayMemory;
 use towpath_machine::view::{ReadOnlyView, SharedMapping};
 
 use crate::abi::BinaryInterface;
 use crate::library::{Functions, LibraryError};
 use crate::slots::succeeded;
 
+/// Towpath takes blocks from this length on from the shared memory.
+pub(crate) const SHORTEST_BLOCK: usize = 64 << 10;
 /// Bytes for which an MPI library takes shared memory, if ever.
 const PROBE: isize = 1 << 20;
 
@@ -46,11 +51,13 @@ impl SharedMemory {
         Ok(shared.map(|(mapping, view)| SharedMemory { mapping, view, has }))
     }
 
-    /// Where an array is in the file that this rank and another one map; `None` if it is elsewhere.
-    pub(crate) fn offset_of(&self, array: &[u8], to: u32) -> Option<u64> {
-        if !self.has.get(to as usize).copied().unwrap_or(false) {
-            return None;
-        }
+    /// Whether another rank maps the same memory.
+    pub(crate) fn has(&self, rank: u32) -> bool {
+        self.has.get(rank as usize).copied().unwrap_or(false)
+    }
+
+    /// Where an array is in the file that these ranks map; `None` if it is elsewhere.
+    pub(crate) fn offset_of(&self, array: &[u8]) -> Option<u64> {
         self.mapping.offset_of(array).or_else(|| self.view.offset_of(array))
     }
 
@@ -58,6 +65,97 @@ impl SharedMemory {
     pub(crate) fn at(&self, offset: u64, bytes: u64) -> Option<*const u8> {
         self.view.at(offset, bytes)
     }
+}
+
+/// A block of the shared memory, which this rank has allocated.
+#[derive(Debug)]
+pub(crate) struct SharedBlock {
+    at: *mut u8,
+    bytes: usize,
+    /// Bytes that were allocated.
+    capacity: usize,
+    heap: Rc<SharedHeap>,
+}
+
+/// What frees blocks, while MPI is initialized.
+#[derive(Debug)]
+pub(crate) struct SharedHeap {
+    free_mem: unsafe extern "C" fn(*mut c_void) -> c_int,
+    /// A long block that was freed, which is used again while it is warm, and its length.
+    spare: Cell<Option<(*mut u8, usize)>>,
+    is_closed: Cell<bool>,
+}
+
+impl SharedHeap {
+    pub(crate) fn new<A: BinaryInterface>(mpi: &Functions<A>) -> Rc<SharedHeap> {
+        Rc::new(SharedHeap {
+            free_mem: mpi.free_mem,
+            spare: Cell::new(None),
+            is_closed: Cell::new(false),
+        })
+    }
+
+    /// MPI is about to be finalized: blocks are left to it.
+    pub(crate) fn close(&self) {
+        self.is_closed.set(true);
+    }
+
+    /// The spare block, if it is of about this length.
+    fn take_spare(&self, bytes: usize) -> Option<(*mut u8, usize)> {
+        let (_, capacity) = self.spare.get()?;
+        if (capacity / 2..=capacity).contains(&bytes) { self.spare.take() } else { None }
+    }
+
+    /// Takes a block that nobody uses any more, and frees it or the spare one.
+    fn give(&self, at: *mut u8, capacity: usize) {
+        if self.is_closed.get() {
+            return;
+        }
+        let is_longest = self.spare.get().is_none_or(|(_, spare)| capacity >= spare);
+        let block = Some((at, capacity));
+        let freed = if is_longest { self.spare.replace(block) } else { block };
+        if let Some((at, _)) = freed {
+            // SAFETY: `allocate` has given it, nobody uses it, and MPI is initialized. Nothing can
+            // be done about an error.
+            unsafe { (self.free_mem)(at.cast()) };
+        }
+    }
+}
+
+impl SharedBlock {
+    /// A block with a copy of these bytes; `None` if there is no room.
+    pub(crate) fn of<A: BinaryInterface>(
+        mpi: &Functions<A>,
+        heap: &Rc<SharedHeap>,
+        content: &[u8],
+    ) -> Option<SharedBlock> {
+        let bytes = content.len();
+        let (at, capacity) = heap.take_spare(bytes).or_else(|| allocate(mpi, bytes))?;
+        // SAFETY: the block has so many bytes, and nobody else knows of it.
+        unsafe { ptr::copy_nonoverlapping(content.as_ptr(), at, bytes) };
+        Some(SharedBlock { at, bytes, capacity, heap: heap.clone() })
+    }
+}
+
+impl ArrayMemory for SharedBlock {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the block has so many bytes, which `of` has written.
+        unsafe { std::slice::from_raw_parts(self.at, self.bytes) }
+    }
+}
+
+impl Drop for SharedBlock {
+    fn drop(&mut self) {
+        self.heap.give(self.at, self.capacity);
+    }
+}
+
+/// Allocates a block of so many bytes.
+fn allocate<A: BinaryInterface>(mpi: &Functions<A>, bytes: usize) -> Option<(*mut u8, usize)> {
+    let mut at = ptr::null_mut::<c_void>();
+    // SAFETY: the result is local.
+    let code = unsafe { (mpi.alloc_mem)(bytes.cast_signed(), A::INFO_NULL, (&raw mut at).cast()) };
+    (code == 0 && !at.is_null()).then_some((at.cast(), bytes))
 }
 
 /// The shared mapping from which the MPI library allocates.

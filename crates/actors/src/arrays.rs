@@ -39,11 +39,11 @@ impl PooledArray {
         PooledArray { blocks: pool::take(bytes), bytes }
     }
 
-    /// A copy of an array.
+    /// A copy of these bytes.
     #[must_use]
-    pub fn copy(array: &dyn ArrayMemory) -> PooledArray {
-        let mut copy = PooledArray::new(array.bytes().len());
-        copy.bytes_mut().copy_from_slice(array.bytes());
+    pub fn of(content: &[u8]) -> PooledArray {
+        let mut copy = PooledArray::new(content.len());
+        copy.bytes_mut().copy_from_slice(content);
         copy
     }
 

@@ -203,6 +203,12 @@ impl Runtime {
         Rc::new(SentArray::new(memory, done, state.returned.clone()))
     }
 
+    /// An array for a message, with a copy of these bytes: nobody has to be told.
+    #[must_use]
+    pub fn copied_array(&self, content: &[u8]) -> MessageArray {
+        self.state.borrow_mut().layer.array(content)
+    }
+
     /// Tells whom arrays belong that nobody reads any more.
     fn arrays_return(&self) {
         let returned = self.state.borrow().returned.take();

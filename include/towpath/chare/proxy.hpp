@@ -81,6 +81,7 @@ inline towpath_message new_message(std::size_t bytes, std::uint32_t entry,
 template <class... V>
 towpath_message message_of(std::uint32_t entry, const SendOptions &options, const V &...values) {
     Sizer sizer;
+    sizer.of_message();
     transfer_all(sizer, values...);
     towpath_message message = new_message(sizer.size(), entry, options);
     Writer writer(message);

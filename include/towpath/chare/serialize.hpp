@@ -36,6 +36,10 @@ struct Error : std::runtime_error {
 
 namespace detail {
 
+// Arrays of messages from this many bytes on are copied beside the payload: receivers on this host
+// read them where they are.
+inline constexpr std::size_t beside = 64 << 10;
+
 // Values are at any offset; arrays in messages are at multiples of this one from its beginning.
 inline constexpr std::size_t array_alignment = 16;
 
@@ -203,11 +207,16 @@ public:
 
     void bytes(const void *, std::size_t count) { size_ += count; }
     std::uint32_t add_array(const void *, std::size_t, const towpath_callback *) { return 0; }
+    std::uint32_t add_copy(const void *, std::size_t) { return 0; }
+    bool copies_beside(std::size_t bytes) const { return is_of_message_ && bytes >= beside; }
+    // What is measured will be written into a message.
+    void of_message() { is_of_message_ = true; }
     void align() { size_ = aligned(size_); }
     std::size_t size() const { return size_; }
 
 private:
     std::size_t size_ = 0;
+    bool is_of_message_ = false;
 };
 
 // Writes into memory that a Sizer has measured, or into a message.
@@ -227,6 +236,14 @@ public:
             throw Error(towpath_error());
         return static_cast<std::uint32_t>(number);
     }
+    // The same with a copy of it.
+    std::uint32_t add_copy(const void *data, std::size_t bytes) {
+        int number = towpath_message_add_copy(message_, data, bytes);
+        if (number < 0)
+            throw Error(towpath_error());
+        return static_cast<std::uint32_t>(number);
+    }
+    bool copies_beside(std::size_t bytes) const { return message_ && bytes >= beside; }
 
     void bytes(const void *from, std::size_t count) {
         if (count > 0)

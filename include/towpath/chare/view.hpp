@@ -61,6 +61,8 @@ private:
         std::uint32_t array = inside;
         if (done_ != nullptr)
             array = archive.add_array(data(), count * sizeof(T), done_);
+        else if (archive.copies_beside(count * sizeof(T)))
+            array = archive.add_copy(data(), count * sizeof(T));
         archive.plain(count);
         archive.plain(array);
         if (array == inside) {
