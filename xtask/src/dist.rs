@@ -25,6 +25,11 @@ const ACTORS: (&str, &str, &str, &str) = (
     "libtowpath_actors.so",
 );
 
+/// What programs of chares are linked with. Their large blocks of malloc come from memory that the
+/// ranks of a host share, so that arrays need not be copied.
+const LINKED_ACTORS: &str = "towpath_actors -Wl,--push-state,--no-as-needed \
+                             -l:libtowpath-malloc.so -Wl,--pop-state";
+
 /// The library that mpiexec preloads if malloc is to allocate shared memory: its package, the file
 /// that cargo builds, the name under which it is installed.
 const PRELOADED: (&str, &str, &str) =
@@ -319,7 +324,7 @@ fn package_files(root: &Path, prefix: &Path) -> Result<(), String> {
         ("towpath", "MPI (MPICH ABI)", "", "mpi"),
         ("mpich", "MPI (MPICH ABI, by Towpath)", "", "mpi"),
         ("towpath-standard", "MPI (standard ABI)", "/standard", "mpi_abi"),
-        ("towpath-actors", "message-driven objects", "", "towpath_actors"),
+        ("towpath-actors", "message-driven objects", "", LINKED_ACTORS),
     ] {
         let text = format!(
             "prefix=${{pcfiledir}}/../..\nlibdir=${{prefix}}/lib\nincludedir=${{prefix}}/include\n\n\
