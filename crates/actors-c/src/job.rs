@@ -11,6 +11,7 @@ use crate::messages::bytes;
 use crate::program::Program;
 use crate::registry;
 use crate::types::CProgram;
+use crate::writer;
 
 /// A runtime, and what its program is compared by.
 struct Job {
@@ -58,6 +59,7 @@ fn start(functions: CProgram) -> Result<(), String> {
     }
     let parts = registry::number()?;
     let fingerprint = parts.fingerprint;
+    writer::install();
     let layer = towpath_actors_mpi::open().map_err(|error| error.to_string())?;
     let program = Box::new(Program::new(functions, parts));
     let runtime = Runtime::new(layer, program, QueueOrder::Fifo);

@@ -9,6 +9,7 @@
 //!    registry      types, entry methods and reducers, and their numbers
 //!    value         values of reductions that the program's functions combine
 //!  threads         methods on user-level threads
+//!  writer          who writes to an array that it was lent
 //!  failure         sentences for the program, and the program's own
 //!  types           structures of the header
 //! ```
@@ -22,3 +23,4 @@ pub mod registry;
 pub mod threads;
 pub mod types;
 pub mod value;
+mod writer;

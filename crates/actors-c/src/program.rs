@@ -12,6 +12,7 @@ use crate::registry::{Numbered, ProgramParts};
 use crate::threads;
 use crate::types::{CChareId, CEntry, CProgram, CType, THREADED};
 use crate::value::Value;
+use crate::writer::{RunningMethod, named};
 
 /// The program of this process.
 pub(crate) struct Program {
@@ -75,9 +76,12 @@ impl Chares for Program {
         let call = move || {
             let mut received = received;
             let message = (&raw mut received).cast();
-            // SAFETY: functions of the program are called as the header says; the object exists
-            // while its methods run, and the message until this one returns.
-            unsafe { invoke(entry.context, object(target), &CChareId::from(id), message) };
+            let id = CChareId::from(id);
+            named(&RunningMethod { entry, id: &id }, || {
+                // SAFETY: functions of the program are called as the header says; the object exists
+                // while its methods run, and the message until this one returns.
+                unsafe { invoke(entry.context, object(target), &id, message) };
+            });
         };
         if entry.flags & THREADED == 0 {
             call();

@@ -43,6 +43,11 @@ pub struct CChareId {
 }
 
 impl CChareId {
+    /// The words of its index.
+    pub(crate) fn words(&self) -> &[i32] {
+        self.index.words.get(..self.index.length.max(0) as usize).unwrap_or(&[])
+    }
+
     /// Which chare it names.
     pub(crate) fn id(&self) -> Result<ChareId, String> {
         Ok(ChareId { collection: CollectionId(self.collection), index: self.index.index()? })

@@ -9,6 +9,7 @@
 pub mod cgroup;
 pub mod clock;
 pub mod cores;
+pub mod fault;
 pub mod filesystem;
 pub mod fork;
 pub mod futex;

@@ -6,6 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rustix::mm::{MprotectFlags, MremapFlags};
 
+use crate::fault;
+
 /// A shared mapping of this process, which may have been made by any library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedMapping {
@@ -93,7 +95,8 @@ pub struct ReadOnlyView {
 }
 
 impl ReadOnlyView {
-    /// Maps the memory once more.
+    /// Maps the memory once more. A write to it is explained before the process ends
+    /// ([`crate::fault`]).
     ///
     /// # Errors
     /// The kernel's error: there is not enough address space.
@@ -106,6 +109,7 @@ impl ReadOnlyView {
         let view = ReadOnlyView { pointer, mapping };
         // SAFETY: the new mapping is this view's own, and nobody has its address yet.
         unsafe { rustix::mm::mprotect(pointer, mapping.length, MprotectFlags::READ) }?;
+        fault::watch(pointer as usize, mapping.length);
         Ok(view)
     }
 
