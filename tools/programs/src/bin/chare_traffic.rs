@@ -23,8 +23,11 @@ const REPORT: u32 = 3;
 const QUIESCENT: u64 = 1;
 const REPORTED: u64 = 2;
 const REDUCED: u64 = 3;
+const RETURNED: u64 = 4;
 /// Longest padding of a message: some are longer than the layer sends at once.
 const LONGEST: usize = 40_000;
+/// Longest array: some are lent where ranks share memory.
+const LONGEST_ARRAY: usize = 200_000;
 
 /// What a rank counts; the sums of all ranks must agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,14 +40,19 @@ struct Sums {
     elements: u64,
     /// What the elements have counted themselves.
     invoked: u64,
+    /// Arrays that were sent, and that nobody reads any more.
+    arrays: u64,
+    returned: u64,
 }
 
 impl Sums {
-    fn words(&self) -> [u64; 8] {
+    fn words(&self) -> [u64; 10] {
         let [sent, sum] = self.sent;
         let [received, total] = self.received;
         let (broadcasts, delivered) = (self.broadcasts, self.delivered);
-        [sent, sum, received, total, broadcasts, delivered, self.elements, self.invoked]
+        let (elements, invoked) = (self.elements, self.invoked);
+        let (arrays, returned) = (self.arrays, self.returned);
+        [sent, sum, received, total, broadcasts, delivered, elements, invoked, arrays, returned]
     }
 }
 
@@ -124,12 +132,34 @@ impl Traffic {
             (rank.random.u32(..rank.elements).cast_signed(), payload)
         };
         let id = ChareId { collection, index: Index::one(to) };
-        runtime.invoke(invocation(id, WORK, &payload)).expect("the element exists");
+        let message = self.with_array(runtime, invocation(id, WORK, &payload));
+        runtime.invoke(message).expect("the element exists");
+    }
+
+    /// Some messages have an array, which is their random number again and again.
+    fn with_array(&self, runtime: &Runtime, message: ActorMessage) -> ActorMessage {
+        let rank = &mut *self.0.borrow_mut();
+        if rank.random.u8(..6) != 0 {
+            return message;
+        }
+        let words = rank.random.usize(..LONGEST_ARRAY / 8);
+        let content = message.payload()[..8].repeat(words);
+        let array = if rank.random.bool() {
+            runtime.copied_array(&content)
+        } else {
+            rank.sums.arrays += 1;
+            let (rank, function) = (runtime.rank(), RETURNED);
+            runtime.array(Box::new(content), ChareCallback::Function { rank, function })
+        };
+        message.with_arrays(vec![array])
     }
 
     fn work(&self, runtime: &Runtime, id: ChareId, object: ObjectId, message: &ActorMessage) {
         let words = message.payload();
         let word = |at: usize| u64::from_ne_bytes(words[at..at + 8].try_into().expect("8 bytes"));
+        for array in message.arrays() {
+            assert!(array.bytes().chunks(8).all(|word| *word == words[..8]), "an array");
+        }
         let (number, budget, is_broadcast) = (word(0), word(8) as u32, word(16) == 1);
         {
             let rank = &mut *self.0.borrow_mut();
@@ -167,7 +197,8 @@ impl Traffic {
                     payload[16..24].copy_from_slice(&1_u64.to_ne_bytes());
                     payload
                 };
-                runtime.broadcast(broadcast(id.collection, WORK, &payload));
+                let message = broadcast(id.collection, WORK, &payload);
+                runtime.broadcast(self.with_array(runtime, message));
             }
             1 => {
                 let worker = &mut self.0.borrow_mut().objects;
@@ -208,6 +239,7 @@ impl Traffic {
         assert_eq!(sums[4] * elements, sums[5], "broadcasts and their deliveries");
         assert_eq!(sums[6], elements, "elements");
         assert_eq!(sums[7], sums[2] + sums[5], "what elements have counted");
+        assert_eq!(sums[8], sums[9], "arrays sent and returned");
     }
 
     /// Rank 0 has a result of the array's reductions, which come in the order of their numbers.
@@ -301,6 +333,7 @@ impl Chares for Traffic {
                 self.check(value);
                 self.next(runtime);
             }
+            RETURNED => self.0.borrow_mut().sums.returned += 1,
             _ => self.reduced(value),
         }
         Ok(())
