@@ -10,7 +10,9 @@ use crate::abi::BinaryInterface;
 use crate::library::{Functions, LibraryError};
 
 /// Bytes of the longest message that a slot takes.
-pub(crate) const SLOT_BYTES: usize = 16 << 10;
+///
+/// Programs send 16 KiB, and there are headers.
+pub(crate) const SLOT_BYTES: usize = (16 << 10) + 256;
 /// Receives that are posted at any time: messages that come faster are unexpected in the MPI
 /// library, which copies them once more.
 const SLOTS: usize = 16;

@@ -8,6 +8,7 @@ use crate::broadcast::Broadcasts;
 use crate::index::Index;
 use crate::location::{HomeMap, Location};
 use crate::message::MessageHandle;
+use crate::places::Places;
 use crate::reduction::Reductions;
 use crate::tree::SpanningTree;
 
@@ -117,7 +118,7 @@ pub(crate) struct Collection {
     pub(crate) tree: SpanningTree,
     pub(crate) location: Location,
     pub(crate) elements: Slab<ArrayElement>,
-    pub(crate) places: FxHashMap<Index, usize>,
+    pub(crate) places: Places,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) reductions: Reductions,
     /// Messages for elements that do not exist yet.
@@ -142,12 +143,13 @@ impl Collection {
         ranks: u32,
     ) -> Collection {
         let tree = SpanningTree::new(id.root(), rank, ranks);
+        let places = Places::new(&options.map, options.filled, rank, ranks);
         Collection {
             chare: options.chare,
             tree,
             location: Location::new(options.map.clone(), rank, ranks),
-            elements: Slab::new(),
-            places: FxHashMap::default(),
+            elements: Slab::with_capacity(places.first_elements()),
+            places,
             broadcasts: Broadcasts::default(),
             reductions: Reductions::new(tree),
             waiting: FxHashMap::default(),
@@ -161,13 +163,13 @@ impl Collection {
 
     /// The element with this index, if it is here.
     pub(crate) fn element(&self, index: &Index) -> Option<&ArrayElement> {
-        self.places.get(index).map(|place| &self.elements[*place])
+        self.places.get(index).map(|place| &self.elements[place])
     }
 
     /// The same, to be changed.
     pub(crate) fn element_mut(&mut self, index: &Index) -> Option<&mut ArrayElement> {
         let place = self.places.get(index)?;
-        self.elements.get_mut(*place)
+        self.elements.get_mut(place)
     }
 
     /// Takes an element in.

@@ -86,9 +86,6 @@ impl Runtime {
             let mut guard = self.state.borrow_mut();
             let state = &mut *guard;
             let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
-            if collection.location.home(&id.index) == state.rank {
-                collection.location.located(id.index, state.rank, migrations);
-            }
             let reduction = collection.reductions.created();
             let chare = match collection.chare {
                 NO_TYPE => self.chares.chare_type(message.header().entry),
@@ -181,7 +178,8 @@ impl Runtime {
         }
         let on = header.place;
         let is_filled = collection.is_filled;
-        let location = Some(&mut collection.location).filter(|_| is_filled);
+        let is_free = is_filled && !collection.places.contains_key(&index);
+        let location = Some(&mut collection.location).filter(|_| is_free);
         let Some(migrations) = location.and_then(|known| known.created(index, on)) else {
             // There is one or will be, with which the collection begins; it may be deleted.
             collection.inserting.entry(index).or_default().push(message);

@@ -16,6 +16,7 @@
 //!    suspended     methods that wait: user-level threads and coroutines
 //!    queue         messages that wait, by priority
 //!  collection      one rank's part of an array or group
+//!    places        which elements are here
 //!    location      where elements are: homes, and what ranks have heard
 //!    broadcast     every broadcast reaches every element once
 //!    reduction     contributions of elements that migrate, begin and end meanwhile
@@ -49,6 +50,7 @@ pub mod layer;
 pub mod location;
 pub mod message;
 mod migration;
+mod places;
 mod pool;
 pub mod queue;
 pub mod quiescence;

@@ -50,7 +50,10 @@ impl HomeMap {
             HomeMap::Block(extents) => {
                 let all = product(extents).max(1);
                 let place = place(index, extents).min(all - 1);
-                (u128::from(place) * u128::from(ranks) / u128::from(all)) as u32
+                match place.checked_mul(u64::from(ranks)) {
+                    Some(scaled) => (scaled / all) as u32,
+                    None => (u128::from(place) * u128::from(ranks) / u128::from(all)) as u32,
+                }
             }
             HomeMap::RoundRobin(extents) => (place(index, extents) % u64::from(ranks)) as u32,
         }
@@ -61,10 +64,9 @@ impl HomeMap {
         let wide = |number: u32| u64::from(number);
         match self {
             HomeMap::Block(extents) => {
-                let all = u128::from(product(extents));
-                let (rank, ranks) = (u128::from(rank), u128::from(ranks));
-                let begin = |rank: u128| (rank * all).div_ceil(ranks) as u64;
-                Box::new((begin(rank)..begin(rank + 1)).map(|place| at(place, extents)))
+                let all = product(extents);
+                let places = block(rank, ranks, all)..block(rank + 1, ranks, all);
+                Box::new(places.map(|place| at(place, extents)))
             }
             HomeMap::RoundRobin(extents) => {
                 let places = (wide(rank)..product(extents)).step_by(ranks as usize);
@@ -75,24 +77,69 @@ impl HomeMap {
         }
     }
 
+    /// How many indexes within the extents have this rank as their home; `None` without extents.
+    #[must_use]
+    pub fn homed_count(&self, rank: u32, ranks: u32) -> Option<u64> {
+        match self {
+            HomeMap::Block(extents) => {
+                let all = product(extents);
+                Some(block(rank + 1, ranks, all) - block(rank, ranks, all))
+            }
+            HomeMap::RoundRobin(extents) => {
+                let left = product(extents).saturating_sub(u64::from(rank));
+                Some(left.div_ceil(u64::from(ranks)))
+            }
+            HomeMap::Hash | HomeMap::FirstWord => None,
+        }
+    }
+
+    /// The first index within the extents whose home is this rank, in row-major order, and the
+    /// distance to the next one; `None` without extents.
+    pub(crate) fn first_and_step(&self, rank: u32, ranks: u32) -> Option<(u64, u64)> {
+        match self {
+            HomeMap::Block(extents) => Some((block(rank, ranks, product(extents)), 1)),
+            HomeMap::RoundRobin(_) => Some((u64::from(rank), u64::from(ranks))),
+            HomeMap::Hash | HomeMap::FirstWord => None,
+        }
+    }
+
+    /// Where an index is in row-major order; `None` unless it is within the extents.
+    #[inline]
+    pub(crate) fn position(&self, index: &Index) -> Option<u64> {
+        match self {
+            HomeMap::Block(extents) | HomeMap::RoundRobin(extents) => {
+                within(index, extents).then(|| place(index, extents))
+            }
+            HomeMap::Hash | HomeMap::FirstWord => None,
+        }
+    }
+
     /// Whether an element can have this index at all.
     #[must_use]
     pub fn contains(&self, index: &Index, ranks: u32) -> bool {
         match self {
-            HomeMap::Block(extents) | HomeMap::RoundRobin(extents) => {
-                let words = index.words();
-                words.len() == extents.len()
-                    && words
-                        .iter()
-                        .zip(extents)
-                        .all(|(word, extent)| u32::try_from(*word).is_ok_and(|word| word < *extent))
-            }
+            HomeMap::Block(extents) | HomeMap::RoundRobin(extents) => within(index, extents),
             HomeMap::Hash => true,
             HomeMap::FirstWord => index
                 .words()
                 .first()
                 .is_some_and(|word| u32::try_from(*word).is_ok_and(|word| word < ranks)),
         }
+    }
+}
+
+fn within(index: &Index, extents: &[u32]) -> bool {
+    let mut words = index.words().iter().zip(extents);
+    index.words().len() == extents.len()
+        && words.all(|(word, extent)| u32::try_from(*word).is_ok_and(|word| word < *extent))
+}
+
+/// Where the block of a rank begins, in row-major order, among so many elements.
+fn block(rank: u32, ranks: u32, all: u64) -> u64 {
+    let (rank, ranks) = (u64::from(rank), u64::from(ranks));
+    match rank.checked_mul(all) {
+        Some(scaled) => scaled.div_ceil(ranks),
+        None => (u128::from(rank) * u128::from(all)).div_ceil(u128::from(ranks)) as u64,
     }
 }
 

@@ -408,8 +408,8 @@ impl Runtime {
     #[must_use]
     pub fn indexes(&self, collection: CollectionId) -> Vec<Index> {
         let state = self.state.borrow();
-        let places = state.collections.get(&collection).map(|known| known.places.keys().copied());
-        places.into_iter().flatten().collect()
+        let elements = state.collections.get(&collection).map(|known| known.elements.iter());
+        elements.into_iter().flatten().map(|(_, element)| element.index).collect()
     }
 }
 

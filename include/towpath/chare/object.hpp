@@ -75,7 +75,9 @@ public:
         requires ReductionOf<Operation, V>
     auto reduce(Operation operation, const V &value) {
         auto result = std::make_shared<detail::FutureState<V>>();
-        awaited_[++reductions_] = result;
+        if (!awaited_)
+            awaited_ = std::make_unique<Awaited>();
+        (*awaited_)[++reductions_] = result;
         towpath_callback told{};
         told.kind = TOWPATH_CALL_ALL;
         told.entry = detail::ReducedRecord<T>::entry.number();
@@ -88,7 +90,9 @@ public:
     // For the library: the result of a reduction that methods wait for.
     void reduced(std::uint32_t number, const void *value, std::size_t bytes) {
         // An element that was made since has not contributed.
-        if (auto waiting = awaited_.extract(number))
+        if (!awaited_)
+            return;
+        if (auto waiting = awaited_->extract(number))
             waiting.mapped()->complete(value, bytes);
     }
 
@@ -112,7 +116,9 @@ protected:
 private:
     towpath_chare_id id_;
     std::uint32_t reductions_ = 0;
-    std::map<std::uint32_t, std::shared_ptr<detail::Completion>> awaited_;
+    // Most chares never wait for one.
+    using Awaited = std::map<std::uint32_t, std::shared_ptr<detail::Completion>>;
+    std::unique_ptr<Awaited> awaited_;
 };
 
 }  // namespace towpath
