@@ -1,0 +1,109 @@
+//! Chares of all kinds, and their members.
+
+use super::{Parser, Result};
+use crate::ast::{Chare, ChareKind, Item, Member, Template};
+use crate::lexer::TokenKind;
+
+impl Parser<'_> {
+    /// A chare, or for `array [1D] A<int>;` an instance of a template.
+    pub(super) fn chare(&mut self, template: Option<Template>) -> Result<Item> {
+        let kind = self.chare_kind()?;
+        self.chare_attributes(&kind)?;
+        let at = self.peek()?.at;
+        let name = self.type_of_template()?;
+        let bases = self.bases()?;
+        let token = self.peek()?;
+        if token.is(";") {
+            return Ok(match template {
+                _ if name.contains('<') => Item::Instance(kind, name),
+                Some(Template { parameters, .. }) => {
+                    Item::Cpp(format!("template <{parameters}> class {name};"))
+                }
+                None => Item::Cpp(format!("class {name};")),
+            });
+        }
+        if name.contains('<') {
+            let message = "A chare with arguments of a template is declared without members: \
+                the template has them.";
+            return Err(self.lexer.error(at, message));
+        }
+        self.expect("{", "before the members of the chare")?;
+        let members = self.members(&name)?;
+        Ok(Item::Chare(Chare { template, kind, name, bases, members }))
+    }
+
+    fn chare_attributes(&mut self, kind: &ChareKind) -> Result<()> {
+        if !self.accept("[")? {
+            return Ok(());
+        }
+        loop {
+            let token = self.identifier("An attribute of the chare")?;
+            match token.text {
+                "migratable" if *kind == ChareKind::Chare => {}
+                "migratable" => {
+                    let message = "Only a 'chare' is declared migratable: elements of arrays \
+                        always are, and branches of groups never.";
+                    return Err(self.lexer.error(token.at, message));
+                }
+                "python" => {
+                    let message = "Chares with Python scripts ('python') are not supported.";
+                    return Err(self.lexer.error(token.at, message));
+                }
+                other => {
+                    let message = format!("A chare has no attribute '{other}'.");
+                    return Err(self.lexer.error(token.at, message));
+                }
+            }
+            if !self.accept(",")? {
+                self.expect("]", "after the attributes")?;
+                return Ok(());
+            }
+        }
+    }
+
+    fn bases(&mut self) -> Result<Vec<String>> {
+        let mut bases = Vec::new();
+        if self.accept(":")? {
+            loop {
+                self.accept("public")?;
+                bases.push(self.type_of_template()?);
+                if !self.accept(",")? {
+                    break;
+                }
+            }
+        }
+        Ok(bases)
+    }
+
+    fn members(&mut self, chare: &str) -> Result<Vec<Member>> {
+        let mut members = Vec::new();
+        loop {
+            let token = self.peek()?;
+            match token.kind {
+                TokenKind::End => {
+                    let message = format!("The file ends within {chare}: '}}' is missing.");
+                    return Err(self.lexer.error(token.at, message));
+                }
+                TokenKind::Directive => members.push(Member::Directive(self.directive()?)),
+                _ => match token.text {
+                    "}" => {
+                        self.next()?;
+                        return Ok(members);
+                    }
+                    ";" => drop(self.next()?),
+                    "entry" => members.push(Member::Entry(Box::new(self.entry(chare, None)?))),
+                    "template" => {
+                        let template = self.template()?;
+                        let entry = self.entry(chare, Some(template))?;
+                        members.push(Member::Entry(Box::new(entry)));
+                    }
+                    "initnode" | "initproc" | "initcall" => {
+                        members.push(Member::Initialiser(self.initialiser()?));
+                    }
+                    "PUPable" => members.push(Member::Pupable(self.pupable()?)),
+                    _ => return self.unexpected(token, "'entry' or the end of the chare, '}',"),
+                },
+            }
+        }
+    }
+}

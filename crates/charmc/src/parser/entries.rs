@@ -1,0 +1,143 @@
+//! Entry methods: attributes, names, and what follows the parameters.
+
+use super::{Parser, Result};
+use crate::ast::{Attribute, Entry, Parameters, Template, Transfer};
+use crate::lexer::TokenKind;
+
+const ATTRIBUTES: &[(&str, Attribute)] = &[
+    ("threaded", Attribute::Threaded),
+    ("sync", Attribute::Sync),
+    ("exclusive", Attribute::Exclusive),
+    ("expedited", Attribute::Expedited),
+    ("immediate", Attribute::Immediate),
+    ("inline", Attribute::Inline),
+    ("local", Attribute::Local),
+    ("nokeep", Attribute::NoKeep),
+    ("notrace", Attribute::NoTrace),
+    ("whenidle", Attribute::WhenIdle),
+    ("reductiontarget", Attribute::ReductionTarget),
+    ("createhere", Attribute::CreateHere),
+    ("createhome", Attribute::CreateHome),
+    ("appwork", Attribute::AppWork),
+    ("memcritical", Attribute::MemCritical),
+    ("migratable", Attribute::Migratable),
+];
+
+impl Parser<'_> {
+    pub(super) fn entry(&mut self, chare: &str, template: Option<Template>) -> Result<Entry> {
+        let line = self.line_of(self.peek()?.at);
+        self.expect("entry", "here")?;
+        let attributes = self.entry_attributes()?;
+        let at = self.peek()?.at;
+        let (returns, name) = self.entry_name(chare)?;
+        let parameters = self.parameters()?;
+        let mut entry = Entry {
+            line,
+            attributes,
+            template,
+            returns,
+            name,
+            parameters,
+            stack_size: None,
+            body: None,
+        };
+        if self.accept("stacksize")? {
+            self.expect("(", "after 'stacksize'")?;
+            entry.stack_size = Some(self.lexer.cpp_until(")")?.0.to_owned());
+            self.expect(")", "after the size of the stack")?;
+        }
+        let token = self.peek()?;
+        if token.kind == TokenKind::Identifier || token.is("{") {
+            entry.body = Some(self.statement()?);
+            self.accept(";")?;
+        } else {
+            self.expect(";", "after the entry method")?;
+        }
+        self.check_entry(&entry, at)?;
+        Ok(entry)
+    }
+
+    fn entry_attributes(&mut self) -> Result<Vec<Attribute>> {
+        let mut attributes = Vec::new();
+        if !self.accept("[")? {
+            return Ok(attributes);
+        }
+        while !self.accept("]")? {
+            let token = self.identifier("An attribute of the entry method")?;
+            let known = ATTRIBUTES.iter().find(|(name, _)| *name == token.text);
+            let Some((_, attribute)) = known else {
+                return Err(self.lexer.error(token.at, unknown_attribute(token.text)));
+            };
+            attributes.push(*attribute);
+            if !self.accept(",")? {
+                self.expect("]", "after the attributes")?;
+                break;
+            }
+        }
+        Ok(attributes)
+    }
+
+    /// What the method returns, nothing for a constructor, and its name.
+    fn entry_name(&mut self, chare: &str) -> Result<(Option<String>, String)> {
+        let at = self.peek()?.at;
+        let (type_name, reference) = self.type_name()?;
+        if self.peek()?.is("(") {
+            if type_name == chare {
+                return Ok((None, type_name));
+            }
+            // The published interface files name no type of an entry method that returns nothing.
+            if type_name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+                return Ok((Some("void".to_owned()), type_name));
+            }
+        }
+        if reference {
+            let message = "An entry method returns no reference.";
+            return Err(self.lexer.error(at, message));
+        }
+        let name = self.identifier("The name of the entry method")?.text.to_owned();
+        Ok((Some(type_name), name))
+    }
+
+    fn check_entry(&self, entry: &Entry, at: usize) -> Result<()> {
+        let refuse = |message: String| Err(self.lexer.error(at, message));
+        let name = &entry.name;
+        let returns_value = entry.returns.as_ref().is_some_and(|returns| returns != "void");
+        let answers = entry.has(Attribute::Sync) || entry.has(Attribute::Local);
+        if returns_value && !answers {
+            return refuse(format!(
+                "{name} returns a value, but nobody waits for it: declare it [sync] or [local], or \
+                 let it return void."
+            ));
+        }
+        if entry.is_constructor() && entry.body.is_some() {
+            return refuse(format!("{name} is a constructor, which has no steps of its own here."));
+        }
+        if entry.has(Attribute::ReductionTarget)
+            && let Parameters::Message(type_name, _) = &entry.parameters
+            && type_name != "CkReductionMsg"
+        {
+            return refuse(format!(
+                "{name} is a [reductiontarget]: it gets values or a CkReductionMsg, no {type_name}."
+            ));
+        }
+        let posted = matches!(&entry.parameters, Parameters::Marshalled(list)
+            if list.iter().any(|one| one.transfer == Transfer::NoCopyPost));
+        if posted && entry.is_constructor() {
+            return refuse(format!("{name} is a constructor: nobody can post memory before it."));
+        }
+        Ok(())
+    }
+}
+
+fn unknown_attribute(name: &str) -> String {
+    match name {
+        "aggregate" => "Aggregation of messages by TRAM ('aggregate') is not supported: remove \
+            the attribute, and each call sends a message."
+            .to_owned(),
+        "python" => "Entry methods for Python scripts ('python') are not supported.".to_owned(),
+        _ => {
+            let known = ATTRIBUTES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+            format!("There is no attribute '{name}' of entry methods; these are: {known}.")
+        }
+    }
+}

@@ -1,0 +1,171 @@
+// Messages that programs declare: a message of the library, whose payload is a header, the object
+// of the program and its arrays.
+#ifndef TOWPATH_CHARM_MESSAGES_H
+#define TOWPATH_CHARM_MESSAGES_H
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <new>
+#include <type_traits>
+
+#include "runtime.h"
+
+class CkMigrateMessage;
+
+// What all messages are.
+class CkMessage {};
+
+namespace ck {
+
+// Before the object in the payload.
+struct alignas(16) MessageHeader {
+    towpath_message owner; // as it was when the payload was made or kept
+    std::uint64_t bytes;   // of the object and its arrays
+    ReplyTo reply;         // of a synchronous method
+
+    static MessageHeader *of(const void *object) {
+        return static_cast<MessageHeader *>(const_cast<void *>(object)) - 1;
+    }
+    void *object() { return this + 1; }
+};
+
+constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 15) & ~std::size_t{15}; }
+
+// Memory for an object of so many bytes, in a message.
+inline void *allocate_message(std::size_t bytes) {
+    towpath_message owner;
+    towpath_message_new(sizeof(MessageHeader) + bytes, &owner);
+    auto *header = new (owner.payload) MessageHeader{owner, bytes, {}};
+    return header->object();
+}
+
+inline void free_message(void *object) {
+    if (object != nullptr) {
+        towpath_message owner = MessageHeader::of(object)->owner;
+        towpath_message_free(&owner);
+    }
+}
+
+// The message to send, of which the program gives up the object.
+inline towpath_message take_message(void *object) {
+    return MessageHeader::of(object)->owner;
+}
+
+// The object in a message that has arrived.
+inline void *message_object(towpath_message *message) {
+    auto *header = static_cast<MessageHeader *>(message->payload);
+    if (message->bytes < sizeof *header || header->bytes > message->bytes - sizeof *header)
+        fail("a message for this entry method is shorter than its header says");
+    header->owner = *message;
+    return header->object();
+}
+
+template <class M> inline void *packed(M *message) { return M::pack(message); }
+
+// Base of the class that is generated for each type of messages.
+template <class M> class MessageOf : public CkMessage {
+public:
+    static void *operator new(std::size_t bytes) { return allocate_message(bytes); }
+    static void *operator new(std::size_t, void *place) { return place; }
+    static void *operator new(std::size_t bytes, int priority_bits) {
+        (void)priority_bits;
+        return allocate_message(bytes);
+    }
+    static void operator delete(void *object) { free_message(object); }
+    static void operator delete(void *, void *) {}
+    static void operator delete(void *object, int) { free_message(object); }
+    static void *alloc(int, std::size_t bytes, const int *, int) { return allocate_message(bytes); }
+};
+
+// Places arrays behind an object, and makes pointers to them offsets for the journey.
+class ArrayPlacer {
+public:
+    explicit ArrayPlacer(std::size_t object_bytes) : bytes(rounded(object_bytes)) {}
+    template <class T> std::size_t add(std::size_t count) {
+        static_assert(alignof(T) <= 16, "Elements of messages are aligned to 16 bytes at most.");
+        std::size_t at = bytes;
+        bytes += rounded(count * sizeof(T));
+        return at;
+    }
+    std::size_t bytes;
+};
+
+template <class T> inline void pack_pointer(const void *object, T *&pointer) {
+    std::ptrdiff_t offset = pointer == nullptr ? 0
+                                               : reinterpret_cast<const char *>(pointer) -
+                                                     static_cast<const char *>(object);
+    pointer = reinterpret_cast<T *>(offset);
+}
+
+template <class T> inline void unpack_pointer(void *object, T *&pointer) {
+    auto offset = reinterpret_cast<std::uintptr_t>(pointer);
+    if (offset > MessageHeader::of(object)->bytes)
+        fail("an array of a message lies outside of it");
+    pointer = offset == 0 ? nullptr : reinterpret_cast<T *>(static_cast<char *>(object) + offset);
+}
+
+} // namespace ck
+
+// Memory for the packed form of a message whose class packs itself.
+inline void *CkAllocBuffer(const void *, int bytes) {
+    return ck::allocate_message(static_cast<std::size_t>(bytes));
+}
+inline void CkFreeMsg(void *message) { ck::free_message(message); }
+
+// A copy of a message, with its pointers to arrays.
+template <class M> inline M *ckCopyMsg(M *original) {
+    void *packed = M::pack(original);
+    ck::MessageHeader *from = ck::MessageHeader::of(packed);
+    void *copy = ck::allocate_message(from->bytes);
+    std::memcpy(copy, packed, from->bytes);
+    ck::MessageHeader *to = ck::MessageHeader::of(copy);
+    to->owner.flags = from->owner.flags;
+    to->owner.priority = from->owner.priority;
+    to->owner.reference = from->owner.reference;
+    M::unpack(packed);
+    return static_cast<M *>(M::unpack(copy));
+}
+inline void CkSetRefNum(void *message, int reference) {
+    ck::MessageHeader::of(message)->owner.reference = static_cast<std::uint32_t>(reference);
+}
+inline int CkGetRefNum(const void *message) {
+    return static_cast<int>(ck::MessageHeader::of(message)->owner.reference);
+}
+// The priority of a message, whose priority is used then.
+inline void *CkPriorityPtr(void *message) {
+    towpath_message &owner = ck::MessageHeader::of(message)->owner;
+    owner.flags |= TOWPATH_PRIORITY;
+    return &owner.priority;
+}
+
+enum { CK_QUEUEING_FIFO, CK_QUEUEING_LIFO, CK_QUEUEING_IFIFO, CK_QUEUEING_ILIFO,
+       CK_QUEUEING_BFIFO, CK_QUEUEING_BLIFO };
+inline void CkSetQueueing(void *message, int) {
+    ck::MessageHeader::of(message)->owner.flags |= TOWPATH_PRIORITY;
+}
+
+// How a message is sent.
+class CkEntryOptions {
+public:
+    CkEntryOptions &setPriority(int value) {
+        flags |= TOWPATH_PRIORITY;
+        priority = value;
+        return *this;
+    }
+    CkEntryOptions &setQueueing(int) { return *this; }
+    std::uint32_t flags = 0;
+    std::int32_t priority = 0;
+};
+
+// What the main chare gets.
+class CkArgMsg : public CkMessage {
+public:
+    int argc = 0;
+    char **argv = nullptr;
+};
+
+// Given to the constructor of an element that has migrated.
+class CkMigrateMessage : public CkMessage {};
+
+#endif
