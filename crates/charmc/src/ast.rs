@@ -42,7 +42,16 @@ pub enum Item {
     /// `PUPable A, B;`
     Pupable(Vec<String>),
     /// `initnode` or `initproc`: a function that runs at the start.
-    Initialiser(String),
+    Initialiser(Initialiser),
+}
+
+/// A function that runs at the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Initialiser {
+    /// Its name.
+    pub name: String,
+    /// `initnode`: before the runtime starts, so it can register reducers.
+    pub is_early: bool,
 }
 
 /// A variable that has the same value on all ranks once the main chares are constructed.
@@ -125,7 +134,7 @@ pub enum Member {
     /// A line that begins with `#`.
     Directive(String),
     /// `initnode` or `initproc`: a static function that runs at the start.
-    Initialiser(String),
+    Initialiser(Initialiser),
     /// `PUPable A, B;`
     Pupable(Vec<String>),
 }
@@ -170,12 +179,8 @@ pub enum Attribute {
 /// An entry method or a constructor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it is declared, for messages: the number of the line.
-    pub line: usize,
     /// Its attributes.
     pub attributes: Vec<Attribute>,
-    /// If it is a template.
-    pub template: Option<Template>,
     /// `void`, or what a synchronous method returns; a constructor returns nothing.
     pub returns: Option<String>,
     /// Its name.

@@ -4,6 +4,8 @@
 //!  lexer, cpp      tokens, and the ends of C++ that is passed through
 //!  parser          by recursive descent
 //!    ast           what a file declares
+//!    triggers      which entry methods steps wait for
+//!  emit            writes the headers of a module
 //!  diagnostic      what is wrong, and where
 //! ```
 
@@ -12,8 +14,19 @@
 pub mod ast;
 mod cpp;
 mod diagnostic;
+pub mod emit;
 mod lexer;
 mod parser;
+mod triggers;
 
 pub use diagnostic::{Diagnostic, Source};
 pub use parser::parse;
+
+/// The headers of all modules of an interface file.
+///
+/// # Errors
+/// It is not one, or it uses what does not exist here.
+pub fn translate(source: Source<'_>) -> Result<Vec<emit::Headers>, Diagnostic> {
+    let file = parse(source)?;
+    Ok(file.modules.iter().map(|module| emit::emit(module, source.name)).collect())
+}

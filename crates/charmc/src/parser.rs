@@ -6,6 +6,7 @@ mod messages;
 mod modules;
 mod parameters;
 mod statements;
+mod triggers;
 mod types;
 
 use crate::ast::{Cpp, InterfaceFile};

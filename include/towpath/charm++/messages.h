@@ -5,11 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <new>
 #include <type_traits>
 
-#include "runtime.h"
+#include "waiting.h"
 
 class CkMigrateMessage;
 
@@ -78,19 +79,35 @@ public:
     static void *alloc(int, std::size_t bytes, const int *, int) { return allocate_message(bytes); }
 };
 
-// Places arrays behind an object, and makes pointers to them offsets for the journey.
-class ArrayPlacer {
-public:
-    explicit ArrayPlacer(std::size_t object_bytes) : bytes(rounded(object_bytes)) {}
-    template <class T> std::size_t add(std::size_t count) {
-        static_assert(alignof(T) <= 16, "Elements of messages are aligned to 16 bytes at most.");
-        std::size_t at = bytes;
-        bytes += rounded(count * sizeof(T));
-        return at;
-    }
-    std::size_t bytes;
-};
+// Memory for an object, and for arrays behind it whose places stand between.
+template <class... T>
+inline void *allocate_with_arrays(std::size_t object_bytes, const int *lengths) {
+    static_assert(((alignof(T) <= 16) && ...), "Arrays of messages are aligned to 16 bytes.");
+    std::size_t bytes = rounded(object_bytes) + rounded(sizeof...(T) * sizeof(std::uint64_t));
+    std::uint64_t places[sizeof...(T)];
+    std::size_t number = 0;
+    auto add = [&](std::size_t element) {
+        if (lengths[number] < 0)
+            fail("a message is made with an array of negative length");
+        places[number] = bytes;
+        bytes += rounded(element * static_cast<std::size_t>(lengths[number]));
+        ++number;
+    };
+    (add(sizeof(T)), ...);
+    void *object = allocate_message(bytes);
+    std::memcpy(static_cast<char *>(object) + rounded(object_bytes), places, sizeof places);
+    return object;
+}
 
+// Points to an array of a message that is being made.
+template <class M, class T> inline void place_array(M *message, std::size_t number, T *&array) {
+    char *object = reinterpret_cast<char *>(message);
+    std::uint64_t place;
+    std::memcpy(&place, object + rounded(sizeof(M)) + number * sizeof place, sizeof place);
+    array = reinterpret_cast<T *>(object + place);
+}
+
+// What pointers to arrays are during the journey: offsets.
 template <class T> inline void pack_pointer(const void *object, T *&pointer) {
     std::ptrdiff_t offset = pointer == nullptr ? 0
                                                : reinterpret_cast<const char *>(pointer) -

@@ -136,10 +136,6 @@ template <class T> constexpr bool is_bytes() {
 }
 } // namespace detail
 
-class able;
-
-} // namespace PUP
-
 // What has a pup function is packed by it, and what is plain bytes as such. Other types have an
 // operator of their own.
 template <class T> inline void operator|(PUP::er &p, T &value) {
@@ -155,8 +151,6 @@ template <class T> inline void operator|(PUP::er &p, T &value) {
 template <class T, std::size_t N> inline void operator|(PUP::er &p, T (&array)[N]) {
     p(array, N);
 }
-
-namespace PUP {
 
 template <class T> inline void er::operator()(T &value) { *this | value; }
 

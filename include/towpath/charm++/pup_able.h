@@ -58,12 +58,13 @@ template <class T> inline void pup_able(er &p, T *&object) {
         object->pup(p);
 }
 } // namespace detail
-} // namespace PUP
 
-template <class T, class = std::enable_if_t<std::is_base_of_v<PUP::able, T>>>
-inline void operator|(PUP::er &p, T *&object) {
-    PUP::detail::pup_able(p, object);
+template <class T, class = std::enable_if_t<std::is_base_of_v<able, T>>>
+inline void operator|(er &p, T *&object) {
+    detail::pup_able(p, object);
 }
+
+} // namespace PUP
 
 // A pointer to such an object as a parameter, which the receiver owns.
 template <class T> class CkPointer {
@@ -97,8 +98,7 @@ private:
     std::shared_ptr<T> owned;
 };
 
-#define PUPable_decl_inside(type)                                                                  \
-    PUPable_members(type, #type)
+#define PUPable_decl_inside(type) PUPable_members(type, #type)
 #define PUPable_decl(type) PUPable_members(type, #type)
 #define PUPable_decl_base_template(base, type) PUPable_members(type, #type)
 #define PUPable_decl_template(type) PUPable_members(type, #type)

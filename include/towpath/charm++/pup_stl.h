@@ -81,7 +81,6 @@ template <class Map> inline void pup_map(er &p, Map &map) {
 }
 
 } // namespace detail
-} // namespace PUP
 
 template <class T, class A> inline void operator|(PUP::er &p, std::vector<T, A> &vector) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -159,7 +158,6 @@ template <class T> inline void operator|(PUP::er &p, std::optional<T> &value) {
         p | *value;
 }
 
-namespace PUP {
 namespace detail {
 template <class Pointer> inline void pup_pointer(er &p, Pointer &pointer) {
     using T = typename Pointer::element_type;
@@ -178,7 +176,6 @@ template <class Pointer> inline void pup_pointer(er &p, Pointer &pointer) {
     }
 }
 } // namespace detail
-} // namespace PUP
 
 template <class T> inline void operator|(PUP::er &p, std::unique_ptr<T> &pointer) {
     PUP::detail::pup_pointer(p, pointer);
@@ -186,5 +183,7 @@ template <class T> inline void operator|(PUP::er &p, std::unique_ptr<T> &pointer
 template <class T> inline void operator|(PUP::er &p, std::shared_ptr<T> &pointer) {
     PUP::detail::pup_pointer(p, pointer);
 }
+
+} // namespace PUP
 
 #endif

@@ -29,6 +29,7 @@ impl Parser<'_> {
         }
         self.expect("{", "before the members of the chare")?;
         let members = self.members(&name)?;
+        self.check_steps(&members)?;
         Ok(Item::Chare(Chare { template, kind, name, bases, members }))
     }
 
@@ -91,11 +92,11 @@ impl Parser<'_> {
                         return Ok(members);
                     }
                     ";" => drop(self.next()?),
-                    "entry" => members.push(Member::Entry(Box::new(self.entry(chare, None)?))),
+                    "entry" => members.push(Member::Entry(Box::new(self.entry(chare)?))),
                     "template" => {
-                        let template = self.template()?;
-                        let entry = self.entry(chare, Some(template))?;
-                        members.push(Member::Entry(Box::new(entry)));
+                        let message = "Templates of entry methods are not supported: declare a \
+                            method for each type.";
+                        return Err(self.lexer.error(token.at, message));
                     }
                     "initnode" | "initproc" | "initcall" => {
                         members.push(Member::Initialiser(self.initialiser()?));

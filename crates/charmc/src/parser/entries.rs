@@ -1,7 +1,7 @@
 //! Entry methods: attributes, names, and what follows the parameters.
 
 use super::{Parser, Result};
-use crate::ast::{Attribute, Entry, Parameters, Template, Transfer};
+use crate::ast::{Attribute, Entry, Parameters, Transfer};
 use crate::lexer::TokenKind;
 
 const ATTRIBUTES: &[(&str, Attribute)] = &[
@@ -24,17 +24,14 @@ const ATTRIBUTES: &[(&str, Attribute)] = &[
 ];
 
 impl Parser<'_> {
-    pub(super) fn entry(&mut self, chare: &str, template: Option<Template>) -> Result<Entry> {
-        let line = self.line_of(self.peek()?.at);
+    pub(super) fn entry(&mut self, chare: &str) -> Result<Entry> {
         self.expect("entry", "here")?;
         let attributes = self.entry_attributes()?;
         let at = self.peek()?.at;
         let (returns, name) = self.entry_name(chare)?;
         let parameters = self.parameters()?;
         let mut entry = Entry {
-            line,
             attributes,
-            template,
             returns,
             name,
             parameters,
@@ -107,6 +104,12 @@ impl Parser<'_> {
             return refuse(format!(
                 "{name} returns a value, but nobody waits for it: declare it [sync] or [local], or \
                  let it return void."
+            ));
+        }
+        if entry.has(Attribute::WhenIdle) {
+            return refuse(format!(
+                "{name} is [whenidle], but nothing can run when a rank is idle: let a message \
+                 with a low priority invoke it."
             ));
         }
         if entry.is_constructor() && entry.body.is_some() {

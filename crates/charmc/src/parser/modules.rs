@@ -1,7 +1,7 @@
 //! Modules, namespaces, and what stands in them.
 
 use super::{Parser, Result};
-use crate::ast::{ChareKind, InterfaceFile, Item, Module, Readonly};
+use crate::ast::{ChareKind, Initialiser, InterfaceFile, Item, Module, Readonly};
 use crate::lexer::{Token, TokenKind};
 
 impl Parser<'_> {
@@ -171,15 +171,15 @@ impl Parser<'_> {
     }
 
     /// `initnode void name(void);`
-    pub(super) fn initialiser(&mut self) -> Result<String> {
-        self.next()?;
+    pub(super) fn initialiser(&mut self) -> Result<Initialiser> {
+        let is_early = !self.next()?.is("initproc");
         self.accept("void")?;
         let name = self.qualified_name()?;
         self.expect("(", "after the name of the function")?;
         self.accept("void")?;
         self.expect(")", "because such a function gets nothing")?;
         self.expect(";", "after the function")?;
-        Ok(name)
+        Ok(Initialiser { name, is_early })
     }
 
     /// `array [1D]` and its like.

@@ -1,0 +1,196 @@
+//! `CkIndex_X`: the entry methods of a chare, and what runs when their messages arrive.
+
+use super::names::{Listed, prefixed};
+use super::text::{Text, line};
+use super::{posts, steps};
+use crate::ast::{Attribute, Chare, ChareKind, Entry, Parameters, Transfer};
+
+/// The class.
+pub(super) fn declare(out: &mut Text, chare: &Chare) {
+    let class = chare.class();
+    line!(out, "{}class CkIndex_{} {{", chare.template_line(), chare.name);
+    out.line("public:");
+    out.line("  static inline towpath_type ck_type = {};");
+    out.line("  static inline std::string ck_name;");
+    if chare.is_array() {
+        out.line("  static inline ck::EntryMethod ck_destroy;");
+    }
+    line!(out, "  static void ck_pup({class} *ck_object, PUP::er &ck_p);");
+    line!(out, "  static Chare *ck_base({class} *ck_object);");
+    out.line("  static void ck_register(const std::string &ck_chare);");
+    chare.each_entry(|listed| match listed {
+        Listed::Condition(condition) => out.line(condition),
+        Listed::Entry(number, entry) => declare_entry(out, number, entry),
+    });
+    out.line("};");
+}
+
+fn declare_entry(out: &mut Text, number: usize, entry: &Entry) {
+    line!(out, "  static inline ck::EntryMethod ck_entry_{number};");
+    if entry.is_constructor() {
+        line!(out, "  static Chare *ck_call_{number}(const ck::Call &ck_call);");
+        return;
+    }
+    line!(out, "  static void ck_call_{number}(const ck::Call &ck_call);");
+    let Entry { name, parameters, .. } = entry;
+    let value = format!("{{ return static_cast<int>(ck_entry_{number}.c.number); }}");
+    line!(out, "  static int {name}({}) {value}", unnamed(parameters));
+    if entry.has(Attribute::ReductionTarget) {
+        line!(out, "  static int redn_wrapper_{name}(CkReductionMsg *) {value}");
+    }
+}
+
+/// The types of parameters alone.
+fn unnamed(parameters: &Parameters) -> String {
+    match parameters {
+        Parameters::Message(type_name, _) => format!("{type_name} *"),
+        Parameters::Marshalled(list) => {
+            let each = list.iter().map(|one| match (&one.length, one.transfer) {
+                (None, _) => format!("const {} &", one.type_name),
+                (Some(_), Transfer::Copied) => format!("const {} *", one.type_name),
+                (Some(_), _) => "const CkNcpyBuffer &".to_owned(),
+            });
+            each.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// The functions of the class.
+pub(super) fn define(out: &mut Text, chare: &Chare) {
+    let (class, index) = (chare.class(), chare.generated("CkIndex_"));
+    let template = chare.template_line();
+    line!(out, "{template}void {index}::ck_pup({class} *ck_object, PUP::er &ck_p) {{");
+    for base in &chare.bases {
+        let base_index = prefixed("CkIndex_", base);
+        line!(out, "  {base_index}::ck_pup(static_cast<{base} *>(ck_object), ck_p);");
+    }
+    line!(out, "  if constexpr (ck::OwnPup<{class}>::value)");
+    line!(out, "    ck_object->{}::pup(ck_p);", chare.name);
+    out.line("}");
+    line!(out, "{template}Chare *{index}::ck_base({class} *ck_object) {{");
+    match chare.bases.first() {
+        Some(base) => {
+            let base_index = prefixed("CkIndex_", base);
+            line!(out, "  return {base_index}::ck_base(ck_object);");
+        }
+        None => out.line("  return ck_object;"),
+    }
+    out.line("}");
+    chare.each_entry(|listed| match listed {
+        Listed::Condition(condition) => out.line(condition),
+        Listed::Entry(number, entry) if entry.is_constructor() => {
+            define_constructor(out, chare, number, entry);
+        }
+        Listed::Entry(number, entry) => define_entry(out, chare, number, entry),
+    });
+    define_registration(out, chare);
+}
+
+fn define_registration(out: &mut Text, chare: &Chare) {
+    let (class, index) = (chare.class(), chare.generated("CkIndex_"));
+    let template = chare.template_line();
+    line!(out, "{template}void {index}::ck_register(const std::string &ck_chare) {{");
+    line!(out, "  ck::register_type<{class}, {index}>(ck_type, ck_name, ck_chare);");
+    if chare.is_array() {
+        out.line("  ck::register_method<ck::destroy_element>(ck_destroy, ck_chare + \"::ckDestroy\", 0, 0);");
+    }
+    chare.each_entry(|listed| match listed {
+        Listed::Condition(condition) => out.line(condition),
+        Listed::Entry(number, entry) => {
+            let name = &entry.name;
+            let named = format!("ck_chare + \"::{name}({})\"", entry.parameters.signature());
+            if entry.is_constructor() {
+                line!(out, "  ck::register_constructor<ck_call_{number}>(ck_entry_{number}, {named}, ck_type);");
+                return;
+            }
+            let passes = entry.has(Attribute::Expedited) || entry.has(Attribute::Immediate);
+            let send = if passes { "TOWPATH_EXPEDITED" } else { "0" };
+            let threaded = if entry.has(Attribute::Threaded) { "TOWPATH_THREADED" } else { "0" };
+            line!(out, "  ck::register_method<ck_call_{number}>(ck_entry_{number}, {named}, {send}, {threaded});");
+        }
+    });
+    out.line("}");
+}
+
+fn define_constructor(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
+    let (class, index) = (chare.class(), chare.generated("CkIndex_"));
+    let template = chare.template_line();
+    line!(out, "{template}Chare *{index}::ck_call_{number}(const ck::Call &ck_call) {{");
+    let arguments = match &entry.parameters {
+        Parameters::Message(message, _) if message == "CkArgMsg" => "ck::arguments()".to_owned(),
+        Parameters::Message(message, _) => format!("ck_call.take<{message}>()"),
+        Parameters::Marshalled(list) => {
+            if !list.is_empty() {
+                out.line("  ck::Unmarshaller ck_in(*ck_call.message);");
+            }
+            entry.parameters.read("ck_in").iter().for_each(|read| line!(out, "  {read}"));
+            entry.parameters.handed()
+        }
+    };
+    line!(out, "  Chare *ck_made = ck_base(new {class}({arguments}));");
+    if chare.kind == ChareKind::MainChare {
+        out.line("  ck::main_chare_made();");
+    } else {
+        out.line("  static_cast<void>(ck_call);");
+    }
+    out.line("  return ck_made;");
+    out.line("}");
+}
+
+fn define_entry(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
+    let index = chare.generated("CkIndex_");
+    let template = chare.template_line();
+    line!(out, "{template}void {index}::ck_call_{number}(const ck::Call &ck_call) {{");
+    if entry.parameters.list().iter().any(|one| one.transfer == Transfer::NoCopyPost) {
+        posts::define(out, chare, number, entry);
+    }
+    if steps::has_steps(chare, entry) {
+        out.line("  towpath_message_keep(ck_call.message);");
+        line!(out, "  ck_call.object<{}>()->ck_take_{number}(*ck_call.message);", chare.class());
+    } else {
+        match &entry.parameters {
+            Parameters::Message(message, _) => {
+                let take = if entry.has(Attribute::NoKeep) { "look" } else { "take" };
+                if entry.has(Attribute::Sync) {
+                    out.line("  const ck::ReplyTo ck_to = ck_call.reply_to();");
+                }
+                call(out, chare, entry, &format!("ck_call.{take}<{message}>()"));
+            }
+            Parameters::Marshalled(_) => call_with_values(out, chare, entry),
+        }
+    }
+    out.line("}");
+}
+
+fn call_with_values(out: &mut Text, chare: &Chare, entry: &Entry) {
+    let parameters = &entry.parameters;
+    let is_empty = parameters.list().is_empty();
+    if entry.has(Attribute::ReductionTarget) && !is_empty {
+        out.line("  if (ck_call.has_result()) {");
+        out.line("  ck::ResultReader ck_result(*ck_call.message);");
+        parameters.read_result().iter().for_each(|read| line!(out, "  {read}"));
+        call(out, chare, entry, &parameters.handed());
+        out.line("  return;");
+        out.line("  }");
+    }
+    let is_sync = entry.has(Attribute::Sync);
+    if !is_empty || is_sync {
+        out.line("  ck::Unmarshaller ck_in(*ck_call.message);");
+    }
+    if is_sync {
+        out.line("  const auto ck_to = ck_in.value<ck::ReplyTo>();");
+    }
+    parameters.read("ck_in").iter().for_each(|read| line!(out, "  {read}"));
+    call(out, chare, entry, &parameters.handed());
+}
+
+/// Calls the method of the chare, and answers if somebody waits.
+fn call(out: &mut Text, chare: &Chare, entry: &Entry, arguments: &str) {
+    let called = format!("ck_call.object<{}>()->{}({arguments})", chare.class(), entry.name);
+    let returns_nothing = entry.returns.as_deref() == Some("void");
+    match (entry.has(Attribute::Sync), returns_nothing) {
+        (true, false) => line!(out, "  ck::reply_value(ck_to, {called});"),
+        (true, true) => line!(out, "  {called};\n  ck::reply(ck_to, nullptr, 0);"),
+        (false, _) => line!(out, "  {called};"),
+    }
+}

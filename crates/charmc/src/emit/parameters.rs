@@ -1,0 +1,233 @@
+//! Parameters: as methods declare them, in messages, and out of messages.
+
+use crate::ast::{Parameter, Parameters, Transfer};
+
+/// Types that are handed on by value.
+const PLAIN: &[&str] = &[
+    "int", "unsigned", "unsigned int", "long", "unsigned long", "long long", "unsigned long long",
+    "short", "unsigned short", "char", "signed char", "unsigned char", "bool", "float", "double",
+    "size_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t",
+    "uint64_t", "CmiInt8", "CmiUInt8", "signed int", "long int", "unsigned long int",
+];
+
+impl Parameter {
+    fn is_plain(&self) -> bool {
+        PLAIN.contains(&self.type_name.trim_start_matches("std::"))
+    }
+
+    /// Whether it can be the number by which a message is found.
+    pub(super) fn is_number(&self) -> bool {
+        let floats = matches!(self.type_name.as_str(), "float" | "double");
+        self.length.is_none() && self.is_plain() && !floats
+    }
+
+    /// How a method of a proxy declares it.
+    fn sent(&self) -> String {
+        let Parameter { type_name, name, .. } = self;
+        match (&self.length, self.transfer) {
+            (Some(_), Transfer::Copied) => format!("const {type_name} *{name}"),
+            (Some(_), _) => format!("const CkNcpyBuffer &{name}"),
+            (None, _) if self.is_plain() => format!("{type_name} {name}"),
+            (None, _) => format!("const {type_name} &{name}"),
+        }
+    }
+
+    /// How a method of the chare declares it.
+    fn received(&self) -> String {
+        let Parameter { type_name, name, .. } = self;
+        match (&self.length, self.reference) {
+            (Some(_), _) => format!("{type_name} *{name}"),
+            (None, true) => format!("{type_name} &{name}"),
+            (None, false) => format!("{type_name} {name}"),
+        }
+    }
+
+    /// How it is put into a message.
+    fn marshalled(&self) -> String {
+        let Parameter { type_name, name, .. } = self;
+        match (&self.length, self.transfer) {
+            (Some(length), Transfer::Copied) => {
+                format!("ck::copied<{type_name}>({name}, static_cast<std::size_t>({length}))")
+            }
+            (Some(length), _) => format!(
+                "ck::copied(static_cast<const {type_name} *>({name}.ptr), \
+                 static_cast<std::size_t>({length}))"
+            ),
+            (None, _) => format!("ck::value<{type_name}>({name})"),
+        }
+    }
+
+    /// How it is read out of a message.
+    pub(super) fn read(&self, reader: &str) -> String {
+        let Parameter { type_name, .. } = self;
+        match self.length {
+            Some(_) => format!("{reader}.array<{type_name}>()"),
+            None => format!("{reader}.value<{type_name}>()"),
+        }
+    }
+
+    /// A value of this name, handed to a method of the chare.
+    fn handed(&self, value: &str) -> String {
+        match &self.length {
+            Some(_) => format!("{value}.elements"),
+            None if self.reference || self.is_plain() => value.to_owned(),
+            None => format!("std::move({value})"),
+        }
+    }
+
+    /// The parameter of a proxy's method, handed to a method of the chare on this rank.
+    fn handed_on(&self) -> String {
+        let Parameter { type_name, name, .. } = self;
+        match (&self.length, self.transfer) {
+            (Some(_), Transfer::Copied) => format!("const_cast<{type_name} *>({name})"),
+            (Some(_), _) => {
+                format!("static_cast<{type_name} *>(const_cast<void *>({name}.ptr))")
+            }
+            (None, _) if self.reference => format!("const_cast<{type_name} &>({name})"),
+            (None, _) => name.clone(),
+        }
+    }
+}
+
+impl Parameters {
+    pub(super) fn list(&self) -> &[Parameter] {
+        match self {
+            Parameters::Message(..) => &[],
+            Parameters::Marshalled(list) => list,
+        }
+    }
+
+    fn each(&self, mut how: impl FnMut(&Parameter) -> String) -> Vec<String> {
+        self.list().iter().map(&mut how).collect()
+    }
+
+    /// The parameters of a proxy's method.
+    pub(super) fn sent(&self) -> Vec<String> {
+        match self {
+            Parameters::Message(type_name, name) => vec![format!("{type_name} *{name}")],
+            Parameters::Marshalled(_) => self.each(Parameter::sent),
+        }
+    }
+
+    /// The same with the values that they have when the caller gives none.
+    pub(super) fn sent_with_defaults(&self) -> Vec<String> {
+        let list = self.list();
+        let defaults = list.iter().map(|one| one.default.as_deref());
+        let declared = self.sent();
+        let defaults = defaults.chain(std::iter::repeat(None));
+        let both = declared.into_iter().zip(defaults);
+        both.map(|(one, default)| match default {
+            Some(default) => format!("{one} = {default}"),
+            None => one,
+        })
+        .collect()
+    }
+
+    /// The parameters of the chare's method.
+    pub(super) fn received(&self) -> String {
+        match self {
+            Parameters::Message(type_name, name) => format!("{type_name} *{name}"),
+            Parameters::Marshalled(_) => self.each(Parameter::received).join(", "),
+        }
+    }
+
+    /// A message with the parameters of a proxy's method; `first` goes before them.
+    pub(super) fn message(&self, first: Option<&str>) -> String {
+        match self {
+            Parameters::Message(_, name) => format!("ck::as_message({name})"),
+            Parameters::Marshalled(_) => {
+                let mut items: Vec<String> = first.map(str::to_owned).into_iter().collect();
+                items.extend(self.each(Parameter::marshalled));
+                format!("ck::marshal({})", items.join(", "))
+            }
+        }
+    }
+
+    /// A message with the parameters of the chare's own method.
+    pub(super) fn own_message(&self, first: Option<&str>) -> String {
+        let Parameters::Marshalled(list) = self else { return self.message(first) };
+        // Arrays that were posted are the chare's own; others are copied.
+        let items = list.iter().map(|one| match (&one.length, one.transfer) {
+            (Some(length), Transfer::NoCopyPost) => {
+                let Parameter { type_name, name, .. } = one;
+                format!("ck::placed<{type_name}>({name}, static_cast<std::size_t>({length}))")
+            }
+            (Some(_), _) => Parameter { transfer: Transfer::Copied, ..one.clone() }.marshalled(),
+            (None, _) => one.marshalled(),
+        });
+        let items: Vec<String> = first.map(str::to_owned).into_iter().chain(items).collect();
+        format!("ck::marshal({})", items.join(", "))
+    }
+
+    /// What tells senders that their memory has been copied, once a message was made.
+    pub(super) fn copied(&self) -> Vec<String> {
+        let lent = self.list().iter().filter(|one| one.transfer != Transfer::Copied);
+        lent.filter_map(|one| {
+            let length = one.length.as_ref()?;
+            let Parameter { type_name, name, .. } = one;
+            Some(format!(
+                "{name}.ck_copied(sizeof({type_name}) * static_cast<std::size_t>({length}));"
+            ))
+        })
+        .collect()
+    }
+
+    /// Reads values, with names of their own, out of a message.
+    pub(super) fn read(&self, reader: &str) -> Vec<String> {
+        let numbered = self.list().iter().enumerate();
+        numbered.map(|(i, one)| format!("auto ck_value{i} = {};", one.read(reader))).collect()
+    }
+
+    /// These values, handed to a method of the chare.
+    pub(super) fn handed(&self) -> String {
+        let numbered = self.list().iter().enumerate();
+        let each = numbered.map(|(i, one)| one.handed(&format!("ck_value{i}")));
+        each.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The parameters of a proxy's method, handed to a method of the chare on this rank.
+    pub(super) fn handed_on(&self) -> String {
+        match self {
+            Parameters::Message(_, name) => name.clone(),
+            Parameters::Marshalled(_) => self.each(Parameter::handed_on).join(", "),
+        }
+    }
+
+    /// The parameters of a local method, handed through.
+    pub(super) fn handed_through(&self) -> String {
+        match self {
+            Parameters::Message(_, name) => name.clone(),
+            Parameters::Marshalled(_) => self.each(|one| one.name.clone()).join(", "),
+        }
+    }
+
+    /// Reads the result of a reduction: an array is all of it, and numbers beside it are its
+    /// length.
+    pub(super) fn read_result(&self) -> Vec<String> {
+        let Some(array) = self.list().iter().position(|one| one.length.is_some()) else {
+            return self.read("ck_result");
+        };
+        let mut lines =
+            vec![format!("auto ck_value{array} = {};", self.list()[array].read("ck_result"))];
+        for (i, one) in self.list().iter().enumerate().filter(|(i, _)| *i != array) {
+            let type_name = &one.type_name;
+            lines.push(format!(
+                "auto ck_value{i} = static_cast<{type_name}>(ck_value{array}.count);"
+            ));
+        }
+        lines
+    }
+
+    /// How messages name the types.
+    pub(super) fn signature(&self) -> String {
+        match self {
+            Parameters::Message(type_name, _) => format!("{type_name}*"),
+            Parameters::Marshalled(_) => self
+                .each(|one| {
+                    let suffix = if one.length.is_some() { "[]" } else { "" };
+                    format!("{}{suffix}", one.type_name)
+                })
+                .join(","),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Methods with `nocopypost` arrays: the post method says where the arrays are to be, and a second
+//! message invokes the method itself.
+
+use super::text::{Text, line};
+use crate::ast::{Chare, Entry, Parameter, Transfer};
+
+/// The part of a method's function for messages whose arrays are not yet where they are to be.
+pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
+    let list = entry.parameters.list();
+    let posted: Vec<&Parameter> =
+        list.iter().filter(|one| one.transfer == Transfer::NoCopyPost).collect();
+    out.line("  if (!ck::are_placed(*ck_call.message)) {");
+    out.line("  towpath_message_keep(ck_call.message);");
+    out.line("  ck::Unmarshaller ck_in(*ck_call.message);");
+    out.line("  ck_in.value<bool>();");
+    for one in list {
+        let Parameter { name, type_name, .. } = one;
+        match (&one.length, one.transfer) {
+            (Some(_), Transfer::NoCopyPost) => {
+                line!(out, "  auto ck_from_{name} = ck_in.array<{type_name}>();");
+                line!(out, "  {type_name} *{name} = nullptr;");
+            }
+            (Some(_), _) => {
+                line!(out, "  auto ck_array_{name} = ck_in.array<{type_name}>();");
+                line!(out, "  {type_name} *{name} = ck_array_{name}.elements;");
+            }
+            (None, _) => line!(out, "  auto {name} = {};", one.read("ck_in")),
+        }
+    }
+    line!(out, "  CkNcpyBufferPost ck_post[{}];", posted.len());
+    let names = list.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
+    let class = chare.class();
+    line!(out, "  ck_call.object<{class}>()->{}({names}, ck_post);", entry.name);
+    out.line("  ck::place_arrays(ck_call, ck_entry_{number}, {".replace("{number}", &number.to_string()));
+    for (i, one) in posted.iter().enumerate() {
+        let (Parameter { name, .. }, Some(length)) = (one, &one.length) else { continue };
+        line!(
+            out,
+            "    ck::posted(ck_from_{name}, {name}, static_cast<std::size_t>({length}), ck_post[{i}]),"
+        );
+    }
+    out.line("  }, [=](const std::vector<ck::PostedArray> &ck_arrays) {");
+    let mut items = vec!["ck::value(true)".to_owned()];
+    let mut number = 0;
+    for one in list {
+        let Parameter { name, type_name, .. } = one;
+        items.push(match (&one.length, one.transfer) {
+            (Some(_), Transfer::NoCopyPost) => {
+                number += 1;
+                format!("ck::placed<{type_name}>(ck_arrays[{}])", number - 1)
+            }
+            (Some(_), _) => format!("ck::copied<{type_name}>({name}, ck_array_{name}.count)"),
+            (None, _) => format!("ck::value<{type_name}>({name})"),
+        });
+    }
+    line!(out, "    return ck::marshal({});", items.join(", "));
+    out.line("  });");
+    out.line("  return;");
+    out.line("  }");
+}

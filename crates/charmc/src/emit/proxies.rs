@@ -1,0 +1,270 @@
+//! `CProxy_X` and `CProxyElement_X`: how chares are made, and their methods invoked.
+
+use super::names::{Listed, prefixed};
+use super::creation;
+use super::text::{Text, line};
+use crate::ast::{Attribute, Chare, ChareKind, Entry, Parameters, Transfer};
+
+const OPTIONS: &str = "const CkEntryOptions *ck_options";
+
+/// A class of proxies.
+struct ProxyClass {
+    /// `CProxy_` or `CProxyElement_`
+    prefix: &'static str,
+    /// Whether it stands for one chare.
+    is_element: bool,
+}
+
+/// The classes of proxies that a chare has.
+fn classes(chare: &Chare) -> Vec<ProxyClass> {
+    let mut all = vec![ProxyClass { prefix: "CProxy_", is_element: !chare.has_elements() }];
+    if chare.has_elements() {
+        all.insert(0, ProxyClass { prefix: "CProxyElement_", is_element: true });
+    }
+    all
+}
+
+/// The names alone, which other classes of the module use.
+pub(super) fn announce(out: &mut Text, chare: &Chare) {
+    let template = chare.template_line();
+    line!(out, "{template}class {};", chare.name);
+    line!(out, "{template}class CkIndex_{};", chare.name);
+    for class in classes(chare) {
+        line!(out, "{template}class {}{};", class.prefix, chare.name);
+    }
+}
+
+/// The classes.
+pub(super) fn declare(out: &mut Text, chare: &Chare) {
+    classes(chare).iter().for_each(|class| declare_class(out, chare, class));
+    let bases = if chare.bases.is_empty() { vec![chare.root()] } else { chare.bases.clone() };
+    let proxy = chare.generated("CProxy_");
+    let base = format!("CBaseT{}<{}, {proxy}>", bases.len(), bases.join(", "));
+    match &chare.template {
+        Some(_) => line!(out, "{}using CBase_{} = {base};", chare.template_line(), chare.name),
+        None => line!(out, "typedef {base} CBase_{};", chare.name),
+    }
+}
+
+/// What a class of proxies inherits from, and how that is made.
+fn base_of(chare: &Chare, class: &ProxyClass) -> (String, &'static str, &'static str) {
+    let (root, parameters, arguments) = match (&chare.kind, class.is_element) {
+        (ChareKind::Array(_), true) => (
+            "CProxyElement_ArrayBase",
+            "CkArrayID ck_array, const CkArrayIndex &ck_index",
+            "ck_array, ck_index",
+        ),
+        (ChareKind::Array(_), false) => ("CProxy_ArrayBase", "CkArrayID ck_array", "ck_array"),
+        (ChareKind::Group | ChareKind::NodeGroup, true) => {
+            ("CProxyElement_Group", "CkGroupID ck_group, int ck_rank", "ck_group, ck_rank")
+        }
+        (ChareKind::Group | ChareKind::NodeGroup, false) => {
+            ("CProxy_Group", "CkGroupID ck_group", "ck_group")
+        }
+        _ => ("CProxy_Chare", "const CkChareID &ck_chare", "ck_chare"),
+    };
+    let base = chare.bases.first().map_or_else(|| root.into(), |base| prefixed(class.prefix, base));
+    (base, parameters, arguments)
+}
+
+fn declare_class(out: &mut Text, chare: &Chare, class: &ProxyClass) {
+    let (base, parameters, arguments) = base_of(chare, class);
+    let name = format!("{}{}", class.prefix, chare.name);
+    line!(out, "{}class {name} : public {base} {{", chare.template_line());
+    out.line("public:");
+    line!(out, "  {name}() = default;");
+    line!(out, "  {name}({parameters}) : {base}({arguments}) {{}}");
+    if class.is_element {
+        line!(out, "  {} *ckLocal() const {{", chare.class());
+        line!(out, "    return ck::cast<{}>(ck::local(this->ck_target()));", chare.class());
+        out.line("  }");
+    }
+    if chare.is_array() && class.is_element {
+        let index = chare.generated("CkIndex_");
+        out.line("  void ckDestroy() const {");
+        line!(out, "    this->ck_send({index}::ck_destroy, ck::marshal(), nullptr);");
+        out.line("  }");
+    }
+    if !class.is_element {
+        declare_elements(out, chare);
+    }
+    chare.each_entry(|listed| match listed {
+        Listed::Condition(condition) => out.line(condition),
+        Listed::Entry(number, entry) if entry.is_constructor() => {
+            for one in creation::functions(chare, class.is_element, number, entry) {
+                one.declare(out);
+            }
+        }
+        Listed::Entry(_, entry) => {
+            if let Some(declared) = method(chare, class, entry, true) {
+                line!(out, "  {declared};");
+            }
+        }
+    });
+    out.line("};");
+}
+
+/// How the proxy of one is got from that of all.
+fn declare_elements(out: &mut Text, chare: &Chare) {
+    let element = chare.generated("CProxyElement_");
+    match &chare.kind {
+        ChareKind::Array(index) => {
+            let subscript = subscript(index);
+            line!(out, "  {element} operator[]({subscript} ck_index) const;");
+            line!(out, "  {element} operator()({subscript} ck_index) const;");
+            let coordinates = coordinates(index);
+            if coordinates.len() > 1 {
+                line!(out, "  {element} operator()({}) const;", ints(&coordinates));
+            }
+        }
+        _ => {
+            line!(out, "  {element} operator[](int ck_rank) const;");
+            line!(out, "  {} *ckLocalBranch() const;", chare.class());
+        }
+    }
+}
+
+/// What elements are named by.
+fn subscript(index: &str) -> String {
+    match index {
+        "CkIndex1D" => "int".to_owned(),
+        _ => format!("const {} &", index.replacen("CkIndex", "CkArrayIndex", 1)),
+    }
+}
+
+/// Names of as many coordinates as an index has.
+pub(super) fn coordinates(index: &str) -> Vec<String> {
+    let digit = index.strip_prefix("CkIndex").and_then(|rest| rest.strip_suffix('D'));
+    let count = digit.and_then(|digit| digit.parse().ok()).filter(|count| *count <= 6);
+    (1..=count.unwrap_or(0)).map(|i: u32| format!("ck_{i}")).collect()
+}
+
+pub(super) fn ints(names: &[String]) -> String {
+    names.iter().map(|name| format!("int {name}")).collect::<Vec<_>>().join(", ")
+}
+
+/// A method of a proxy up to its parameters, declared or defined, unless proxies of this class do
+/// not have it.
+fn method(chare: &Chare, class: &ProxyClass, entry: &Entry, is_declared: bool) -> Option<String> {
+    let waits = entry.has(Attribute::Sync) || entry.has(Attribute::Local);
+    let on_branch = entry.has(Attribute::Local) && chare.is_group();
+    if waits && !class.is_element && !on_branch {
+        return None;
+    }
+    let mut list = if is_declared {
+        entry.parameters.sent_with_defaults()
+    } else {
+        entry.parameters.sent()
+    };
+    if entry.has(Attribute::Local) {
+        list = vec![entry.parameters.received()];
+    } else if !waits {
+        list.push(format!("{OPTIONS}{}", if is_declared { " = nullptr" } else { "" }));
+    }
+    let scope = format!("{}::", chare.generated(class.prefix));
+    let scope = if is_declared { "" } else { &scope };
+    let returns = entry.returns.as_deref().unwrap_or("void");
+    Some(format!("{returns} {scope}{}({}) const", entry.name, list.join(", ")))
+}
+
+/// The methods of the classes.
+pub(super) fn define(out: &mut Text, chare: &Chare) {
+    for class in classes(chare) {
+        if !class.is_element {
+            define_elements(out, chare);
+        }
+        chare.each_entry(|listed| match listed {
+            Listed::Condition(condition) => out.line(condition),
+            Listed::Entry(number, entry) if entry.is_constructor() => {
+                let name = chare.generated(class.prefix);
+                for one in creation::functions(chare, class.is_element, number, entry) {
+                    one.define(out, &chare.template_line(), &name);
+                }
+            }
+            Listed::Entry(number, entry) => define_method(out, chare, &class, number, entry),
+        });
+    }
+}
+
+fn define_elements(out: &mut Text, chare: &Chare) {
+    let (proxy, element) = (chare.generated("CProxy_"), chare.generated("CProxyElement_"));
+    let template = chare.template_line();
+    match &chare.kind {
+        ChareKind::Array(index) => {
+            let array = "this->ckGetArrayID()";
+            for operator in ["[]", "()"] {
+                line!(
+                    out,
+                    "{template}{element} {proxy}::operator{operator}({} ck_index) const {{",
+                    subscript(index)
+                );
+                line!(out, "  return {element}({array}, CkArrayIndex(ck_index));");
+                out.line("}");
+            }
+            let coordinates = coordinates(index);
+            if coordinates.len() > 1 {
+                let list = ints(&coordinates);
+                line!(out, "{template}{element} {proxy}::operator()({list}) const {{");
+                line!(out, "  return {element}({array}, CkArrayIndex({{{}}}));", coordinates.join(", "));
+                out.line("}");
+            }
+        }
+        ChareKind::Group | ChareKind::NodeGroup => {
+            let class = chare.class();
+            line!(out, "{template}{element} {proxy}::operator[](int ck_rank) const {{");
+            line!(out, "  return {element}(this->ckGetGroupID(), ck_rank);");
+            out.line("}");
+            line!(out, "{template}{class} *{proxy}::ckLocalBranch() const {{");
+            line!(out, "  return (*this)[CkMyPe()].ckLocal();");
+            out.line("}");
+        }
+        ChareKind::Chare | ChareKind::MainChare => {}
+    }
+}
+
+fn define_method(out: &mut Text, chare: &Chare, class: &ProxyClass, number: usize, entry: &Entry) {
+    let Some(declared) = method(chare, class, entry, false) else { return };
+    line!(out, "{}{declared} {{", chare.template_line());
+    let local = if class.is_element { "this->ckLocal()" } else { "this->ckLocalBranch()" };
+    let name = &entry.name;
+    if entry.has(Attribute::Local) {
+        let here = "auto *ck_object = ck::here";
+        line!(out, "  {here}({local}, \"{}::{name}\");", chare.name);
+        line!(out, "  return ck_object->{name}({});", entry.parameters.handed_through());
+    } else {
+        if entry.has(Attribute::Inline) && class.is_element && !entry.has(Attribute::Sync) {
+            let arguments = entry.parameters.handed_on();
+            line!(out, "  if (auto *ck_object = {local})");
+            line!(out, "    return ck_object->{name}({arguments});");
+        }
+        send(out, chare, number, entry);
+    }
+    out.line("}");
+}
+
+/// Makes a message and sends it; waits for the answer of a synchronous method.
+fn send(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
+    let is_sync = entry.has(Attribute::Sync);
+    let parameters = &entry.parameters;
+    let posted = parameters.list().iter().any(|one| one.transfer == Transfer::NoCopyPost);
+    let first = match (is_sync, posted) {
+        (true, _) => Some("ck::value(ck_to)"),
+        (false, true) => Some("ck::value(false)"),
+        (false, false) => None,
+    };
+    if is_sync {
+        out.line("  auto ck_wait = std::make_shared<ck::Wait>();");
+        out.line("  const ck::ReplyTo ck_to = ck::replying(ck_wait);");
+        if let Parameters::Message(_, name) = parameters {
+            line!(out, "  ck::MessageHeader::of({name})->reply = ck_to;");
+        }
+    }
+    let options = if is_sync { "nullptr" } else { "ck_options" };
+    let index = chare.generated("CkIndex_");
+    line!(out, "  this->ck_send({index}::ck_entry_{number}, {}, {options});", parameters.message(first));
+    parameters.copied().iter().for_each(|copied| line!(out, "  {copied}"));
+    if is_sync {
+        let returns = entry.returns.as_deref().unwrap_or("void");
+        line!(out, "  return ck::awaited<{returns}>(ck_wait->wait());");
+    }
+}

@@ -1,0 +1,88 @@
+//! The switch, and the methods that give messages to it.
+
+use super::super::text::{Text, line};
+use super::code::Program;
+use super::has_steps;
+use crate::ast::{Chare, Entry, Transfer};
+
+pub(super) fn define(out: &mut Text, chare: &Chare, all: &[&Entry], program: &Program) {
+    let (template, class) = (chare.template_line(), chare.class());
+    line!(out, "{template}void {class}::ck_advance(ck::StepState &ck_state,");
+    out.line("    const ck::StepThreadPointer &ck_thread) {");
+    out.line("  for (;;) switch (ck_thread->at) {");
+    program.cases.iter().for_each(|case| line!(out, "  {case}"));
+    out.line("  default:");
+    out.line("    ck::fail(\"a step does not exist\");");
+    out.line("  }");
+    out.line("}");
+    define_packing(out, chare, program);
+    for (number, entry) in all.iter().enumerate().filter(|(_, one)| has_steps(chare, one)) {
+        define_taking(out, chare, number, entry, program);
+        define_method(out, chare, number, entry);
+    }
+}
+
+fn define_packing(out: &mut Text, chare: &Chare, program: &Program) {
+    let (template, class) = (chare.template_line(), chare.class());
+    line!(out, "{template}std::shared_ptr<ck::StepScope> {class}::ck_make_scope(int ck_kind) {{");
+    out.line("  switch (ck_kind) {");
+    for kind in 0..program.scopes.len() {
+        line!(out, "  case {kind}:");
+        line!(out, "    return std::make_shared<ck_scope_{kind}>(nullptr);");
+    }
+    out.line("  default:");
+    out.line("    ck::fail(\"packed steps are of another program\");");
+    out.line("  }");
+    out.line("}");
+    line!(out, "{template}void {class}::ck_pup_steps(PUP::er &ck_p) {{");
+    line!(out, "  CBase_{class}::ck_pup_steps(ck_p);");
+    out.line("  ck_steps.pup(ck_p, ck_make_scope);");
+    out.line("}");
+}
+
+/// What is done with a message that was kept.
+fn define_taking(out: &mut Text, chare: &Chare, number: usize, entry: &Entry, program: &Program) {
+    let (template, class) = (chare.template_line(), chare.class());
+    line!(out, "{template}void {class}::ck_take_{number}(const towpath_message &ck_kept) {{");
+    let Some((at, scope)) = program.begins[number] else {
+        let first = entry.parameters.list().first().filter(|one| one.is_number());
+        if let Some(first) = first {
+            out.line("  std::uint32_t ck_number = ck_kept.reference;");
+            out.line("  if ((ck_kept.flags & TOWPATH_RESULT) == 0) {");
+            out.line("    ck::Unmarshaller ck_in(ck_kept);");
+            if is_posted(entry) {
+                out.line("    ck_in.value<bool>();");
+            }
+            line!(out, "    ck_number = static_cast<std::uint32_t>({});", first.read("ck_in"));
+            out.line("  }");
+        } else {
+            out.line("  const std::uint32_t ck_number = ck_kept.reference;");
+        }
+        line!(out, "  ck_steps.arrive(this, {number}, ck::Arrived(ck_kept, ck_number));");
+        out.line("}");
+        return;
+    };
+    out.line("  ck::Arrived ck_message(ck_kept, 0);");
+    let scope = match scope {
+        Some(kind) => {
+            format!("std::make_shared<ck_scope_{kind}>(nullptr, std::move(ck_message))")
+        }
+        None => "nullptr".to_owned(),
+    };
+    line!(out, "  ck_steps.start(this, {at}, {scope});");
+    out.line("}");
+}
+
+fn is_posted(entry: &Entry) -> bool {
+    entry.parameters.list().iter().any(|one| one.transfer == Transfer::NoCopyPost)
+}
+
+/// The method itself, for calls within the chare.
+fn define_method(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
+    let (template, class) = (chare.template_line(), chare.class());
+    let Entry { name, parameters, .. } = entry;
+    line!(out, "{template}void {class}::{name}({}) {{", parameters.received());
+    let first = is_posted(entry).then_some("ck::value(true)");
+    line!(out, "  ck_take_{number}({});", parameters.own_message(first));
+    out.line("}");
+}

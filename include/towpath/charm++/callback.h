@@ -1,0 +1,207 @@
+// Callbacks, and the messages that carry results to them.
+#ifndef TOWPATH_CHARM_CALLBACK_H
+#define TOWPATH_CHARM_CALLBACK_H
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "index.h"
+#include "messages.h"
+#include "proxies.h"
+
+// A result: of a reduction, or what a callback was sent with.
+class CkDataMsg : public CkMessage {
+public:
+    CkDataMsg(const void *from, std::size_t bytes)
+        : own(static_cast<const char *>(from), static_cast<const char *>(from) + bytes),
+          data(own.data()), length(bytes) {}
+    // The message was kept.
+    explicit CkDataMsg(const towpath_message &message)
+        : kept(message), data(message.payload), length(message.bytes),
+          reference(message.reference) {}
+    CkDataMsg(const CkDataMsg &) = delete;
+    ~CkDataMsg() {
+        if (kept.payload != nullptr)
+            towpath_message_free(&kept);
+    }
+    static CkDataMsg *buildNew(int size, const void *data) {
+        return new CkDataMsg(data, static_cast<std::size_t>(size));
+    }
+    void *getData() { return data; }
+    const void *getData() const { return data; }
+    int getSize() const { return static_cast<int>(length); }
+    int getLength() const { return getSize(); }
+
+private:
+    std::vector<char> own;
+    towpath_message kept = {};
+
+public:
+    void *data;
+
+private:
+    std::size_t length;
+
+public:
+    std::uint32_t reference = 0;
+};
+
+inline int CkGetRefNum(const CkDataMsg *message) { return static_cast<int>(message->reference); }
+inline void CkSetRefNum(CkDataMsg *message, int reference) {
+    message->reference = static_cast<std::uint32_t>(reference);
+}
+inline void CkFreeMsg(CkDataMsg *message) { delete message; }
+
+namespace ck {
+
+// Functions of this rank that are told of results.
+class Functions {
+public:
+    using Function = std::function<void(const void *, std::size_t)>;
+
+    static Functions &all() {
+        static Functions functions;
+        return functions;
+    }
+    // For one result.
+    std::uint64_t add_once(Function function) {
+        once.emplace(++last, std::move(function));
+        return last;
+    }
+    // For any number. The same function and parameter have one number.
+    std::uint64_t add(void (*function)(void *, void *), void *parameter) {
+        auto [known, is_new] = numbers.emplace(std::make_pair(function, parameter), last + 1);
+        if (is_new)
+            ever.emplace(++last, known->first);
+        return known->second;
+    }
+    void call(std::uint64_t number, const void *value, std::size_t bytes);
+
+private:
+    using Plain = std::pair<void (*)(void *, void *), void *>;
+    std::uint64_t last = 0;
+    std::unordered_map<std::uint64_t, Function> once;
+    std::unordered_map<std::uint64_t, Plain> ever;
+    std::map<Plain, std::uint64_t> numbers;
+};
+
+} // namespace ck
+
+typedef void (*CkCallbackFn)(void *param, void *message);
+typedef void (*Callback1Fn)(void *message);
+
+// What happens with a result.
+class CkCallback {
+public:
+    enum callbackType { invalid, ignore, ckExit, resumeThread, other };
+
+    CkCallback() = default;
+    explicit CkCallback(callbackType type);
+    CkCallback(CkCallbackFn function, void *parameter) {
+        c.kind = TOWPATH_CALL_FUNCTION;
+        c.rank = towpath_rank();
+        c.function = ck::Functions::all().add(function, parameter);
+    }
+    explicit CkCallback(Callback1Fn function)
+        : CkCallback([](void *real, void *message) {
+              reinterpret_cast<Callback1Fn>(real)(message);
+          }, reinterpret_cast<void *>(function)) {}
+    CkCallback(int entry, const CkChareID &chare) { to(entry, chare.id); }
+    CkCallback(int entry, const CProxy_Chare &chare) { to(entry, chare.ckGetChareID().id); }
+    CkCallback(int entry, const CProxy_Group &group) { to_all(entry, group.ckGetGroupID().id); }
+    CkCallback(int entry, CkGroupID group) { to_all(entry, group.id); }
+    CkCallback(int entry, const CProxyElement_Group &branch) { to(entry, branch.ck_target()); }
+    CkCallback(int entry, int rank, CkGroupID group) { to(entry, ck::branch(group.id, rank)); }
+    CkCallback(int entry, int rank, const CProxy_Group &group)
+        : CkCallback(entry, rank, group.ckGetGroupID()) {}
+    CkCallback(int entry, const CProxy_ArrayBase &array) { to_all(entry, array.ckGetArrayID().id); }
+    CkCallback(int entry, CkArrayID array) { to_all(entry, array.id); }
+    CkCallback(int entry, const CProxyElement_ArrayBase &element) { to(entry, element.ck_target()); }
+    CkCallback(int entry, const CkArrayIndex &index, CkArrayID array) {
+        to(entry, {array.id, index.to_c()});
+    }
+    CkCallback(int entry, const CkArrayIndex &index, const CProxy_ArrayBase &array)
+        : CkCallback(entry, index, array.ckGetArrayID()) {}
+    // The published form has pointers to callbacks where today's has values.
+    CkCallback(const CkCallback *callback) : c(callback->c), ignores(callback->ignores) {}
+
+    bool isInvalid() const { return c.kind == TOWPATH_CALL_NOBODY && !ignores; }
+    CkCallback &setRefNum(int reference) {
+        c.reference = static_cast<std::uint32_t>(reference);
+        return *this;
+    }
+    CkCallback &setRefnum(int reference) { return setRefNum(reference); }
+
+    // With nothing.
+    void send() const { send(0, nullptr); }
+    // With bytes.
+    void send(int size, const void *data) const {
+        ck::check(towpath_call_back(&c, data, static_cast<std::size_t>(size)));
+    }
+    // With a result, which is freed.
+    void send(CkDataMsg *message) const {
+        if (message == nullptr)
+            return send();
+        CkCallback with = *this;
+        if (message->reference != 0)
+            with.c.reference = message->reference;
+        with.send(message->getSize(), message->getData());
+        delete message;
+    }
+    // With a message of the program.
+    template <class M, class = std::enable_if_t<!std::is_base_of_v<CkDataMsg, M>>>
+    void send(M *message) const {
+        send_message(ck::take_message(ck::packed(message)));
+    }
+
+    // With CkCallback::resumeThread: waits until it is sent.
+    CkDataMsg *thread_delay() const;
+
+    void pup(PUP::er &p) {
+        p.bytes(&c, sizeof c);
+        p | ignores;
+    }
+
+    towpath_callback c = {};
+
+private:
+    void to(int entry, const towpath_chare_id &id) {
+        c.kind = TOWPATH_CALL_CHARE;
+        c.entry = static_cast<std::uint32_t>(entry);
+        c.collection = id.collection;
+        c.index = id.index;
+    }
+    void to_all(int entry, std::uint64_t collection) {
+        c.kind = TOWPATH_CALL_ALL;
+        c.entry = static_cast<std::uint32_t>(entry);
+        c.collection = collection;
+    }
+    void send_message(towpath_message message) const {
+        message.entry = c.entry;
+        if (c.reference != 0)
+            message.reference = c.reference;
+        towpath_chare_id id = {c.collection, c.index};
+        switch (c.kind) {
+        case TOWPATH_CALL_CHARE:
+            return ck::check(towpath_invoke(&id, &message));
+        case TOWPATH_CALL_ALL:
+            return ck::check(towpath_broadcast(c.collection, &message));
+        case TOWPATH_CALL_FUNCTION:
+            towpath_message_free(&message);
+            ck::fail("a callback that calls a function was sent with a message of the program: "
+                     "send bytes or a CkDataMsg");
+        default:
+            towpath_message_free(&message);
+            send();
+        }
+    }
+
+    bool ignores = false;
+};
+
+typedef CkCallback Callback;
+
+#endif

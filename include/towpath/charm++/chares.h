@@ -1,0 +1,180 @@
+// Base classes of chares.
+#ifndef TOWPATH_CHARM_CHARES_H
+#define TOWPATH_CHARM_CHARES_H
+
+#include "futures.h"
+
+class Chare;
+
+namespace ck {
+
+// Whether the library destroys a chare, rather than the program.
+inline bool &is_destroying() {
+    static bool now = false;
+    return now;
+}
+inline Chare *&deleted_last() {
+    static Chare *last = nullptr;
+    return last;
+}
+// Chares that the program has deleted, and their memory, which is kept until the library forgets
+// them.
+inline std::map<Chare *, void *> &deleted_by_program() {
+    static std::map<Chare *, void *> all;
+    return all;
+}
+
+} // namespace ck
+
+// What all chares are.
+class Chare {
+public:
+    Chare() : ck_id(*ck::running().id), thishandle{ck_id} {}
+    explicit Chare(CkMigrateMessage *) : Chare() {}
+    Chare(const Chare &) = delete;
+    // A program may delete a chare: the library forgets it once the running method has returned.
+    virtual ~Chare() {
+        ck::deleted_last() = this;
+        if (!ck::is_destroying())
+            towpath_destroy(&ck_id);
+    }
+    static void *operator new(std::size_t bytes) { return ::operator new(bytes); }
+    static void *operator new(std::size_t, void *place) { return place; }
+    static void operator delete(void *memory) {
+        if (ck::is_destroying())
+            ::operator delete(memory);
+        else
+            ck::deleted_by_program()[ck::deleted_last()] = memory;
+    }
+    virtual void pup(PUP::er &) {}
+    // What its class has of steps that wait for messages.
+    virtual void ck_pup_steps(PUP::er &) {}
+
+    // Older programs call these; the runtime does what they did.
+    void __sdag_init() {}
+    void __sdag_pup(PUP::er &) {}
+    void _sdag_pup(PUP::er &) {}
+
+    const towpath_chare_id ck_id;
+    CkChareID thishandle;
+};
+
+namespace ck {
+
+// A chare that takes part in reductions.
+class Contributor : public Chare {
+public:
+    using Chare::Chare;
+    void contribute(std::size_t size, const void *data, CkReduction::reducerType type) {
+        ck::contribute(ck_id, size, data, type, nullptr);
+    }
+    void contribute(std::size_t size, const void *data, CkReduction::reducerType type,
+                    const CkCallback &callback) {
+        ck::contribute(ck_id, size, data, type, &callback);
+    }
+    template <class T>
+    void contribute(const std::vector<T> &data, CkReduction::reducerType type,
+                    const CkCallback &callback) {
+        contribute(data.size() * sizeof(T), data.data(), type, callback);
+    }
+    void contribute(const CkCallback &callback) {
+        contribute(0, nullptr, CkReduction::nop, callback);
+    }
+    void contribute() { contribute(0, nullptr, CkReduction::nop); }
+};
+
+inline void destroy(Chare *chare) {
+    auto deleted = deleted_by_program().extract(chare);
+    if (!deleted.empty())
+        return ::operator delete(deleted.mapped());
+    is_destroying() = true;
+    delete chare;
+    is_destroying() = false;
+}
+
+// The object as its class. With several bases its first Chare is not that of each.
+template <class T, class = void> struct Cast {
+    static T *from(Chare *chare) { return dynamic_cast<T *>(chare); }
+};
+template <class T>
+struct Cast<T, std::void_t<decltype(static_cast<T *>(std::declval<Chare *>()))>> {
+    static T *from(Chare *chare) { return static_cast<T *>(chare); }
+};
+template <class T> inline T *cast(void *object) {
+    return object == nullptr ? nullptr : Cast<T>::from(static_cast<Chare *>(object));
+}
+} // namespace ck
+
+class Group : public ck::Contributor {
+public:
+    Group() : thisgroup{ck_id.collection} {}
+    explicit Group(CkMigrateMessage *) : Group() {}
+    CkGroupID ckGetGroupID() const { return thisgroup; }
+    CkGroupID thisgroup;
+};
+typedef Group IrrGroup;
+
+class NodeGroup : public Group {
+public:
+    using Group::Group;
+};
+
+class ArrayElement : public ck::Contributor {
+public:
+    ArrayElement() : thisArrayID{ck_id.collection}, thisIndexMax(ck_id.index) {}
+    explicit ArrayElement(CkMigrateMessage *) : ArrayElement() {}
+    void migrateMe(int rank) {
+        ck::check(towpath_migrate(&ck_id, static_cast<std::uint32_t>(rank)));
+    }
+    void ckMigrate(int rank) { migrateMe(rank); }
+    void ckDestroy() { ck::check(towpath_destroy(&ck_id)); }
+    CkArrayID ckGetArrayID() const { return thisArrayID; }
+    const CkArrayID thisArrayID;
+    const CkArrayIndex thisIndexMax;
+};
+
+template <class Index> class ArrayElementT : public ArrayElement {
+public:
+    ArrayElementT() : thisIndex(ck::element_index<Index>(ck_id.index)) {}
+    explicit ArrayElementT(CkMigrateMessage *) : ArrayElementT() {}
+    Index thisIndex;
+};
+typedef ArrayElementT<CkIndex1D> ArrayElement1D;
+typedef ArrayElementT<CkIndex2D> ArrayElement2D;
+typedef ArrayElementT<CkIndex3D> ArrayElement3D;
+typedef ArrayElementT<CkIndex4D> ArrayElement4D;
+typedef ArrayElementT<CkIndex5D> ArrayElement5D;
+typedef ArrayElementT<CkIndex6D> ArrayElement6D;
+
+namespace ck {
+
+template <class Proxy> inline Proxy proxy_of(const towpath_chare_id &id) {
+    if constexpr (std::is_base_of_v<CProxy_Chare, Proxy>)
+        return Proxy(CkChareID{id});
+    else if constexpr (std::is_base_of_v<CProxy_Group, Proxy>)
+        return Proxy(CkGroupID{id.collection});
+    else
+        return Proxy(CkArrayID{id.collection});
+}
+
+} // namespace ck
+
+// CBase_X of a chare X: its base class, and a proxy to all that it belongs to.
+template <class Base, class Proxy> class CBaseT1 : public Base {
+public:
+    using Base::Base;
+    CBaseT1() = default;
+    explicit CBaseT1(CkMigrateMessage *message) : Base(message) {}
+    void pup(PUP::er &) override {}
+    Proxy thisProxy = ck::proxy_of<Proxy>(Base::ck_id);
+};
+
+template <class Base1, class Base2, class Proxy> class CBaseT2 : public Base1, public Base2 {
+public:
+    CBaseT2() = default;
+    explicit CBaseT2(CkMigrateMessage *message) : Base1(message), Base2(message) {}
+    void pup(PUP::er &) override {}
+    Proxy thisProxy = ck::proxy_of<Proxy>(Base1::ck_id);
+};
+
+#endif

@@ -1,0 +1,11 @@
+// The interface of Charm++ on Towpath's message-driven objects: what programs include. The
+// translator towpath-charmc makes the rest out of their interface files.
+#ifndef TOWPATH_CHARM_H
+#define TOWPATH_CHARM_H
+
+#include "pup.h"
+#include "runtime.h"
+#include "start.h"
+#include "steps.h"
+
+#endif

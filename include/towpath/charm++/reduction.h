@@ -1,0 +1,257 @@
+// Reductions: what is contributed, how values are combined, and what comes out.
+#ifndef TOWPATH_CHARM_REDUCTION_H
+#define TOWPATH_CHARM_REDUCTION_H
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "callback.h"
+
+class CkReductionMsg;
+
+// Types for which there are sums, products, maxima and minima.
+#define CK_REDUCED_TYPES(X)                                                                        \
+    X(char, char) X(short, short) X(int, int) X(long, long) X(long_long, long long)                \
+    X(uchar, unsigned char) X(ushort, unsigned short) X(uint, unsigned) X(ulong, unsigned long)    \
+    X(ulong_long, unsigned long long) X(float, float) X(double, double)
+
+// Operations on bits and on truth values: name, type, expression.
+#define CK_LOGICAL_REDUCERS(X)                                                                     \
+    X(logical_and, int, a && b) X(logical_or, int, a || b) X(logical_xor, int, !a != !b)           \
+    X(logical_and_int, int, a && b) X(logical_or_int, int, a || b)                                 \
+    X(logical_xor_int, int, !a != !b) X(logical_and_bool, bool, a && b)                            \
+    X(logical_or_bool, bool, a || b) X(logical_xor_bool, bool, a != b)                             \
+    X(bitvec_and, int, a & b) X(bitvec_or, int, a | b) X(bitvec_xor, int, a ^ b)                   \
+    X(bitvec_and_int, int, a & b) X(bitvec_or_int, int, a | b) X(bitvec_xor_int, int, a ^ b)
+
+class CkReduction {
+public:
+    enum reducerType {
+        invalid,
+        nop,
+#define CK_ENUMERATORS(name, type) sum_##name, product_##name, max_##name, min_##name,
+        CK_REDUCED_TYPES(CK_ENUMERATORS)
+#undef CK_ENUMERATORS
+#define CK_ENUMERATOR(name, type, expression) name,
+        CK_LOGICAL_REDUCERS(CK_ENUMERATOR)
+#undef CK_ENUMERATOR
+        concat,
+        set,
+        random,
+        first_of_program
+    };
+
+    typedef CkReductionMsg *(*reducerFn)(int count, CkReductionMsg **messages);
+
+    // Called by initnode functions, in the same order on all ranks.
+    static reducerType addReducer(reducerFn function, bool streamable = false,
+                                  const char *name = nullptr);
+
+    // A contribution to a reduction by 'set'.
+    class setElement {
+    public:
+        int dataSize;
+        int has_next;
+        std::uint64_t last; // in the first one: where the last one is
+        char data[1];
+
+        static std::size_t bytes(std::size_t size) {
+            return ck::rounded(offsetof(setElement, data) + size);
+        }
+        setElement *next() {
+            if (!has_next)
+                return nullptr;
+            return reinterpret_cast<setElement *>(reinterpret_cast<char *>(this) +
+                                                  bytes(static_cast<std::size_t>(dataSize)));
+        }
+    };
+};
+
+// The result of a reduction.
+class CkReductionMsg : public CkDataMsg {
+public:
+    using CkDataMsg::CkDataMsg;
+    static CkReductionMsg *buildNew(int size, const void *data,
+                                    CkReduction::reducerType = CkReduction::invalid) {
+        return new CkReductionMsg(data, static_cast<std::size_t>(size));
+    }
+};
+
+namespace ck {
+
+using Combine = void (*)(towpath_value *into, const void *value, std::size_t bytes);
+
+template <class T, class Operation>
+inline void combine_each(towpath_value *into, const void *value, std::size_t bytes) {
+    if (towpath_value_bytes(into) != bytes || bytes % sizeof(T) != 0)
+        fail("contributions to a reduction have different sizes: " +
+             std::to_string(towpath_value_bytes(into)) + " and " + std::to_string(bytes) +
+             " bytes");
+    char *to = static_cast<char *>(towpath_value_data(into));
+    const char *from = static_cast<const char *>(value);
+    for (std::size_t at = 0; at < bytes; at += sizeof(T)) {
+        T a, b;
+        std::memcpy(&a, to + at, sizeof a);
+        std::memcpy(&b, from + at, sizeof b);
+        a = static_cast<T>(Operation()(a, b));
+        std::memcpy(to + at, &a, sizeof a);
+    }
+}
+
+struct Larger {
+    template <class T> T operator()(T a, T b) const { return std::max(a, b); }
+};
+struct Smaller {
+    template <class T> T operator()(T a, T b) const { return std::min(a, b); }
+};
+
+inline void append(towpath_value *into, const void *value, std::size_t bytes) {
+    std::size_t before = towpath_value_bytes(into);
+    towpath_value_resize(into, before + bytes);
+    if (bytes != 0)
+        std::memcpy(static_cast<char *>(towpath_value_data(into)) + before, value, bytes);
+}
+
+inline void append_set(towpath_value *into, const void *value, std::size_t bytes) {
+    using Element = CkReduction::setElement;
+    std::size_t before = towpath_value_bytes(into);
+    append(into, value, bytes);
+    char *all = static_cast<char *>(towpath_value_data(into));
+    auto *first = reinterpret_cast<Element *>(all);
+    auto *second = reinterpret_cast<Element *>(all + before);
+    reinterpret_cast<Element *>(all + first->last)->has_next = 1;
+    first->last = before + second->last;
+}
+
+// A reducer, and what it does.
+struct Reducer {
+    std::string name;
+    Combine combine;
+    CkReduction::reducerFn function;
+    towpath_reducer c;
+
+    static void combine_for(void *context, towpath_value *into, const void *value,
+                            std::size_t bytes) {
+        auto *reducer = static_cast<Reducer *>(context);
+        guarded([&] {
+            if (reducer->combine != nullptr)
+                reducer->combine(into, value, bytes);
+            else
+                reducer->call(into, value, bytes);
+        });
+    }
+
+private:
+    void call(towpath_value *into, const void *value, std::size_t bytes) {
+        CkReductionMsg first(towpath_value_data(into), towpath_value_bytes(into));
+        CkReductionMsg second(value, bytes);
+        CkReductionMsg *both[2] = {&first, &second};
+        CkReductionMsg *result = function(2, both);
+        towpath_value_resize(into, static_cast<std::size_t>(result->getSize()));
+        if (result->getSize() != 0)
+            std::memcpy(towpath_value_data(into), result->getData(),
+                        static_cast<std::size_t>(result->getSize()));
+        if (result != &first && result != &second)
+            delete result;
+    }
+};
+
+// All reducers of the program, in the order of CkReduction::reducerType.
+inline std::deque<Reducer> &reducers() {
+    static std::deque<Reducer> all = [] {
+        auto nothing = [](towpath_value *, const void *, std::size_t) {};
+        std::deque<Reducer> made;
+        auto add = [&made](const char *name, Combine combine) {
+            made.push_back({name, combine, nullptr, {}});
+        };
+        add("invalid", nothing);
+        add("nop", nothing);
+#define CK_ADD(name, type)                                                                         \
+    add("sum_" #name, combine_each<type, std::plus<type>>);                                        \
+    add("product_" #name, combine_each<type, std::multiplies<type>>);                              \
+    add("max_" #name, combine_each<type, Larger>);                                                 \
+    add("min_" #name, combine_each<type, Smaller>);
+        CK_REDUCED_TYPES(CK_ADD)
+#undef CK_ADD
+#define CK_ADD(name, type, expression)                                                             \
+    struct Of_##name {                                                                             \
+        type operator()(type a, type b) const { return expression; }                               \
+    };                                                                                             \
+    add(#name, combine_each<type, Of_##name>);
+        CK_LOGICAL_REDUCERS(CK_ADD)
+#undef CK_ADD
+        add("concat", append);
+        add("set", append_set);
+        add("random", nothing);
+        return made;
+    }();
+    return all;
+}
+
+inline void register_reducers() {
+    for (Reducer &reducer : reducers()) {
+        reducer.c.name = reducer.name.c_str();
+        reducer.c.context = &reducer;
+        reducer.c.combine = Reducer::combine_for;
+        towpath_register_reducer(&reducer.c);
+    }
+}
+
+inline void contribute(const towpath_chare_id &id, std::size_t size, const void *data,
+                       CkReduction::reducerType type, const CkCallback *callback) {
+    if (type == CkReduction::invalid || static_cast<std::size_t>(type) >= reducers().size())
+        fail("contribute was called with a reducer that does not exist");
+    const towpath_callback *c = callback != nullptr ? &callback->c : nullptr;
+    std::uint32_t reducer = reducers()[type].c.number;
+    if (type != CkReduction::set)
+        return check(towpath_contribute(&id, reducer, data, size, c));
+    std::vector<char> wrapped(CkReduction::setElement::bytes(size));
+    auto *element = new (wrapped.data()) CkReduction::setElement();
+    element->dataSize = static_cast<int>(size);
+    if (size != 0)
+        std::memcpy(wrapped.data() + offsetof(CkReduction::setElement, data), data, size);
+    check(towpath_contribute(&id, reducer, wrapped.data(), wrapped.size(), c));
+}
+
+} // namespace ck
+
+inline CkReduction::reducerType CkReduction::addReducer(reducerFn function, bool, const char *) {
+    auto number = ck::reducers().size();
+    ck::reducers().push_back(
+        {"reducer " + std::to_string(number) + " of the program", nullptr, function, {}});
+    return static_cast<reducerType>(number);
+}
+
+namespace ck {
+
+// A message of the program, or a result, that the library gets.
+template <class M> inline towpath_message as_message(M *message) {
+    if constexpr (std::is_base_of_v<CkDataMsg, M>) {
+        towpath_message copy;
+        towpath_message_new(static_cast<std::size_t>(message->getSize()), &copy);
+        if (copy.bytes != 0)
+            std::memcpy(copy.payload, message->getData(), copy.bytes);
+        copy.reference = message->reference;
+        delete message;
+        return copy;
+    } else {
+        return take_message(packed(message));
+    }
+}
+
+// A message that was kept, as the program has it.
+template <class M> inline M *from_message(towpath_message message) {
+    if constexpr (std::is_base_of_v<CkDataMsg, M>)
+        return new M(message);
+    else
+        return static_cast<M *>(M::unpack(message_object(&message)));
+}
+
+} // namespace ck
+
+#define CkReductionTarget(chare, method) CkIndex_##chare::redn_wrapper_##method(nullptr)
+
+#endif

@@ -1,0 +1,147 @@
+// How generated code tells the library what a program has, and how methods are run.
+#ifndef TOWPATH_CHARM_REGISTRATION_H
+#define TOWPATH_CHARM_REGISTRATION_H
+
+#include "creation.h"
+#include "marshal.h"
+#include "zerocopy.h"
+
+namespace ck {
+
+// What a method is invoked by.
+struct Call {
+    void *chare;
+    const towpath_chare_id *id;
+    towpath_message *message;
+
+    template <class T> T *object() const { return cast<T>(chare); }
+    // Of a synchronous method that gets a message.
+    ReplyTo reply_to() const { return static_cast<MessageHeader *>(message->payload)->reply; }
+    bool has_result() const { return (message->flags & TOWPATH_RESULT) != 0; }
+    // The message as the program's own.
+    template <class M> M *take() const {
+        towpath_message_keep(message);
+        return from_message<M>(*message);
+    }
+    // The message while the method runs.
+    template <class M> M *look() const {
+        if constexpr (std::is_base_of_v<CkDataMsg, M>)
+            return take<M>();
+        else
+            return from_message<M>(*message);
+    }
+};
+
+// Lets the arrays of a message, which was kept, be copied to where its post method says.
+inline void place_arrays(const Call &call, const EntryMethod &entry,
+                         std::vector<PostedArray> arrays,
+                         std::function<towpath_message(const std::vector<PostedArray> &)> marshal) {
+    auto pending = std::make_shared<PendingArrays>();
+    pending->message = *call.message;
+    pending->id = *call.id;
+    pending->entry = &entry;
+    pending->arrays = std::move(arrays);
+    pending->marshal = std::move(marshal);
+    Posts::all().start(pending);
+}
+
+// The method by which proxies let an element delete itself.
+inline void destroy_element(const Call &call) { check(towpath_destroy(call.id)); }
+
+using Method = void (*)(const Call &);
+using Constructor = Chare *(*)(const Call &);
+
+template <Method method>
+void invoke_method(void *, void *object, const towpath_chare_id *id, towpath_message *message) {
+    RunningMethod now(id, message);
+    guarded([&] { method({object, id, message}); });
+}
+
+template <Constructor constructor>
+void *construct(void *, const towpath_chare_id *id, towpath_message *message) {
+    RunningMethod now(id, message);
+    Chare *made = nullptr;
+    guarded([&] { made = constructor({nullptr, id, message}); });
+    // A constructor that has ended the job leaves nothing behind.
+    return made != nullptr ? made : new Chare();
+}
+
+inline void register_named(EntryMethod &entry, const std::string &name) {
+    entry.name = name;
+    entry.c.name = entry.name.c_str();
+    towpath_register_entry(&entry.c);
+}
+
+template <Method method>
+inline void register_method(EntryMethod &entry, const std::string &name, std::uint32_t send_flags,
+                            std::uint32_t flags) {
+    entry.c.invoke = invoke_method<method>;
+    entry.c.flags = flags;
+    entry.flags = send_flags;
+    register_named(entry, name);
+}
+
+template <Constructor constructor>
+inline void register_constructor(EntryMethod &entry, const std::string &name,
+                                 const towpath_type &type) {
+    entry.c.construct = construct<constructor>;
+    entry.c.type = &type;
+    register_named(entry, name);
+}
+
+// Whether a class has a pup function of its own, or inherits it.
+template <class T, class = void> struct OwnPup : std::true_type {};
+template <class T>
+struct OwnPup<T, std::void_t<decltype(&T::pup)>>
+    : std::is_same<decltype(&T::pup), void (T::*)(PUP::er &)> {};
+
+// The type of a class of chares.
+template <class T, class Index> struct TypeFunctions {
+    static void pup(Chare *chare, PUP::er &p) {
+        Index::ck_pup(cast<T>(chare), p);
+        chare->ck_pup_steps(p);
+    }
+    static std::size_t packed_bytes(void *, void *object) {
+        PUP::sizer p;
+        p.deleting = true;
+        guarded([&] { pup(static_cast<Chare *>(object), p); });
+        return p.size();
+    }
+    static void pack(void *, void *object, void *into, std::size_t bytes) {
+        PUP::toMem p(into, bytes);
+        p.deleting = true;
+        guarded([&] { pup(static_cast<Chare *>(object), p); });
+    }
+    static void *unpack(void *, const towpath_chare_id *id, const void *packed,
+                        std::size_t bytes) {
+        RunningMethod now(id, nullptr);
+        Chare *made = nullptr;
+        guarded([&] {
+            made = Index::ck_base(new T(static_cast<CkMigrateMessage *>(nullptr)));
+            PUP::fromMem p(packed, bytes);
+            pup(made, p);
+        });
+        return made;
+    }
+    static void destroy(void *, void *object) {
+        guarded([&] { ck::destroy(static_cast<Chare *>(object)); });
+    }
+};
+
+template <class T, class Index>
+inline void register_type(towpath_type &type, std::string &name, const std::string &named) {
+    using Functions = TypeFunctions<T, Index>;
+    name = named;
+    type.name = name.c_str();
+    type.destroy = Functions::destroy;
+    if constexpr (std::is_constructible_v<T, CkMigrateMessage *>) {
+        type.packed_bytes = Functions::packed_bytes;
+        type.pack = Functions::pack;
+        type.unpack = Functions::unpack;
+    }
+    towpath_register_type(&type);
+}
+
+} // namespace ck
+
+#endif
