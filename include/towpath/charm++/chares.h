@@ -38,7 +38,8 @@ public:
         if (!ck::is_destroying())
             towpath_destroy(&ck_id);
     }
-    static void *operator new(std::size_t bytes) { return ::operator new(bytes); }
+    // Not inline: the compiler would miss the operator delete of the same memory.
+    CK_NOT_INLINE static void *operator new(std::size_t bytes) { return ::operator new(bytes); }
     static void *operator new(std::size_t, void *place) { return place; }
     static void operator delete(void *memory) {
         if (ck::is_destroying())

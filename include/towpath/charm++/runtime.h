@@ -103,8 +103,10 @@ inline double CkCpuTimer() { return static_cast<double>(std::clock()) / CLOCKS_P
 
 #if defined(__GNUC__)
 #define CK_PRINTF_LIKE __attribute__((format(printf, 1, 2)))
+#define CK_NOT_INLINE __attribute__((noinline))
 #else
 #define CK_PRINTF_LIKE
+#define CK_NOT_INLINE
 #endif
 
 CK_PRINTF_LIKE inline int CkPrintf(const char *format, ...) {

@@ -211,9 +211,12 @@ impl Parameters {
             vec![format!("auto ck_value{array} = {};", self.list()[array].read("ck_result"))];
         for (i, one) in self.list().iter().enumerate().filter(|(i, _)| *i != array) {
             let type_name = &one.type_name;
-            lines.push(format!(
-                "auto ck_value{i} = static_cast<{type_name}>(ck_value{array}.count);"
-            ));
+            let value = if one.is_number() {
+                format!("static_cast<{type_name}>(ck_value{array}.count)")
+            } else {
+                format!("PUP::detail::fresh<{type_name}>()")
+            };
+            lines.push(format!("auto ck_value{i} = {value};"));
         }
         lines
     }

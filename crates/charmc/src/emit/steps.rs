@@ -53,17 +53,18 @@ fn triggers(statement: &Statement, found: &mut impl FnMut(&When)) {
 /// A kind of scope: the variables of parameters, or of `forall`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Variables {
-    Parameters(Parameters),
+    /// And whether they may be those of a result.
+    Parameters(Parameters, bool),
     Counter(String),
 }
 
 impl Variables {
     fn names(&self) -> Vec<&str> {
         match self {
-            Variables::Parameters(Parameters::Message(_, name)) | Variables::Counter(name) => {
+            Variables::Parameters(Parameters::Message(_, name), _) | Variables::Counter(name) => {
                 vec![name]
             }
-            Variables::Parameters(Parameters::Marshalled(list)) => {
+            Variables::Parameters(Parameters::Marshalled(list), _) => {
                 list.iter().map(|one| one.name.as_str()).collect()
             }
         }
@@ -143,7 +144,7 @@ fn define_scope(out: &mut Text, chare: &Chare, kind: usize, variables: &Variable
             line!(out, "  void pup(PUP::er &ck_p) override {{ ck_p | {name}; }}");
             line!(out, "  int {name} = 0;");
         }
-        Variables::Parameters(parameters) => {
+        Variables::Parameters(parameters, is_target) => {
             line!(out, "  ck_scope_{kind}(std::shared_ptr<ck::StepScope> outer, ck::Arrived message)");
             out.line("      : ck::StepScope(std::move(outer)), ck_message(std::move(message)) {");
             out.line("    ck_read();");
@@ -151,7 +152,7 @@ fn define_scope(out: &mut Text, chare: &Chare, kind: usize, variables: &Variable
             out.line("  ck::Arrived ck_message;");
             match parameters {
                 Parameters::Message(message, name) => message_scope(out, message, name),
-                Parameters::Marshalled(list) => values_scope(out, parameters, list),
+                Parameters::Marshalled(list) => values_scope(out, parameters, list, *is_target),
             }
         }
     }
@@ -168,7 +169,7 @@ fn message_scope(out: &mut Text, message: &str, name: &str) {
     out.line("  }");
 }
 
-fn values_scope(out: &mut Text, parameters: &Parameters, list: &[Parameter]) {
+fn values_scope(out: &mut Text, parameters: &Parameters, list: &[Parameter], is_target: bool) {
     for one in list {
         let Parameter { type_name, name, .. } = one;
         match one.length {
@@ -183,12 +184,14 @@ fn values_scope(out: &mut Text, parameters: &Parameters, list: &[Parameter]) {
         }
     };
     out.line("  void ck_read() {");
-    out.line("    if ((ck_message.message.flags & TOWPATH_RESULT) != 0) {");
-    out.line("    ck::ResultReader ck_result(ck_message.message);");
-    parameters.read_result().iter().for_each(|read| line!(out, "    {read}"));
-    assign(out);
-    out.line("    return;");
-    out.line("    }");
+    if is_target {
+        out.line("    if ((ck_message.message.flags & TOWPATH_RESULT) != 0) {");
+        out.line("    ck::ResultReader ck_result(ck_message.message);");
+        parameters.read_result().iter().for_each(|read| line!(out, "    {read}"));
+        assign(out);
+        out.line("    return;");
+        out.line("    }");
+    }
     out.line("    ck::Unmarshaller ck_in(ck_message.message);");
     if list.iter().any(|one| one.transfer == crate::ast::Transfer::NoCopyPost) {
         out.line("    ck_in.value<bool>();");

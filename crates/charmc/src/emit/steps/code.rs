@@ -1,7 +1,7 @@
 //! The steps of a class as a program: code that runs at once, and jumps between it.
 
 use super::Variables;
-use crate::ast::{Cpp, Entry, Parameters, Statement, Trigger, When};
+use crate::ast::{Attribute, Cpp, Entry, Parameters, Statement, Trigger, When};
 use crate::triggers::find_entry;
 
 /// What a piece of C++ is.
@@ -60,7 +60,7 @@ impl Program {
             let begin = entry.body.as_ref().map(|body| {
                 let mut method = Method { program: &mut program, entries, visible: Vec::new() };
                 let at = method.begin_thread();
-                let scope = method.enter(&entry.parameters);
+                let scope = method.enter(&entry.parameters, entry);
                 method.statement(body);
                 method.end_thread();
                 (at, scope)
@@ -144,9 +144,10 @@ impl Method<'_> {
     }
 
     /// The scope of parameters, if there are any.
-    fn enter(&mut self, parameters: &Parameters) -> Option<usize> {
+    fn enter(&mut self, parameters: &Parameters, entry: &Entry) -> Option<usize> {
+        let is_target = entry.has(Attribute::ReductionTarget);
         let is_empty = matches!(parameters, Parameters::Marshalled(list) if list.is_empty());
-        (!is_empty).then(|| self.scope(Variables::Parameters(parameters.clone())))
+        (!is_empty).then(|| self.scope(Variables::Parameters(parameters.clone(), is_target)))
     }
 
     fn run(&mut self, kind: StepKind, code: &Cpp) {
@@ -291,7 +292,8 @@ impl Method<'_> {
     fn taken(&mut self, when: &When) {
         let mut scopes = 0;
         for trigger in &when.triggers {
-            match self.enter(&trigger.parameters) {
+            let found = find_entry(self.entries, trigger);
+            match found.and_then(|(_, entry)| self.enter(&trigger.parameters, entry)) {
                 Some(kind) => {
                     scopes += 1;
                     self.line(format!(

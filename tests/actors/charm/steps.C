@@ -1,0 +1,50 @@
+#include <string>
+#include <vector>
+
+#include "steps.decl.h"
+
+class Note : public CMessage_Note {
+public:
+    int value;
+};
+
+CProxy_Main mainProxy;
+
+class Main : public CBase_Main {
+    Main_SDAG_CODE
+
+    std::string log;
+    int i = 0, sum = 0, goes = 0;
+    bool running = true;
+    CProxy_Cell cells;
+
+public:
+    explicit Main(CkArgMsg *m) {
+        delete m;
+        mainProxy = thisProxy;
+        thisProxy.run();
+        one(3);
+    }
+};
+
+class Cell : public CBase_Cell {
+    Cell_SDAG_CODE
+
+    int round = 0, hops = 0;
+    double kept = -1;
+
+public:
+    Cell() {}
+    explicit Cell(CkMigrateMessage *) {}
+    void pup(PUP::er &p) {
+        p | round;
+        p | hops;
+        p | kept;
+    }
+    void send() {
+        double values[] = {0, double(round)};
+        thisProxy[(thisIndex + 1) % 6].token(round, 2, values);
+    }
+};
+
+#include "steps.def.h"
