@@ -216,6 +216,15 @@ pub enum Parameters {
     Marshalled(Vec<Parameter>),
 }
 
+impl Parameters {
+    /// Whether the receiver names memory for an array.
+    #[must_use]
+    pub fn has_posted(&self) -> bool {
+        matches!(self, Parameters::Marshalled(list)
+            if list.iter().any(|one| one.transfer == Transfer::NoCopyPost))
+    }
+}
+
 /// How the elements of an array parameter travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {

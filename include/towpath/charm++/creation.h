@@ -62,6 +62,16 @@ inline CkArrayID create_array(const towpath_type &type, const EntryMethod &const
     return {create(c, parameters)};
 }
 
+// An array to which elements are inserted.
+inline CkArrayID create_empty_array(const towpath_type &type, const CkArrayOptions &options) {
+    towpath_collection c = options.c;
+    c.type = type.number;
+    c.is_filled = 0;
+    towpath_message nothing;
+    towpath_message_new(0, &nothing);
+    return {create(c, nothing)};
+}
+
 inline CkGroupID create_group(const towpath_type &type, const EntryMethod &constructor,
                               const towpath_message &parameters) {
     towpath_collection c = {type.number, constructor.c.number, TOWPATH_GROUP, 0, {}, 1};

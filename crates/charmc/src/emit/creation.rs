@@ -2,7 +2,8 @@
 
 use super::proxies::{coordinates, ints};
 use super::text::{Text, line};
-use crate::ast::{Chare, ChareKind, Entry};
+use crate::ast::{Chare, ChareKind, Entry, Parameters};
+use crate::triggers::entries;
 
 /// A function by which chares are made.
 pub(super) struct Creation {
@@ -29,6 +30,16 @@ impl Creation {
         self.body.iter().for_each(|statement| line!(out, "  {statement}"));
         out.line("}");
     }
+}
+
+/// Whether an array without elements is made by a function of its own: no constructor can be called
+/// without parameters.
+pub(super) fn has_empty(chare: &Chare) -> bool {
+    let mut constructors = entries(&chare.members).filter(|entry| entry.is_constructor());
+    constructors.all(|entry| match &entry.parameters {
+        Parameters::Message(..) => true,
+        Parameters::Marshalled(list) => list.iter().any(|one| one.default.is_none()),
+    })
 }
 
 /// The functions for a constructor, of the proxies of one chare or of all.

@@ -65,7 +65,7 @@ pub(super) fn define(out: &mut Text, chare: &Chare) {
         line!(out, "  {base_index}::ck_pup(static_cast<{base} *>(ck_object), ck_p);");
     }
     line!(out, "  if constexpr (ck::OwnPup<{class}>::value)");
-    line!(out, "    ck_object->{}::pup(ck_p);", chare.name);
+    line!(out, "    ck_object->{class}::pup(ck_p);");
     out.line("}");
     line!(out, "{template}Chare *{index}::ck_base({class} *ck_object) {{");
     match chare.bases.first() {
@@ -141,7 +141,7 @@ fn define_entry(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
     let index = chare.generated("CkIndex_");
     let template = chare.template_line();
     line!(out, "{template}void {index}::ck_call_{number}(const ck::Call &ck_call) {{");
-    if entry.parameters.list().iter().any(|one| one.transfer == Transfer::NoCopyPost) {
+    if entry.parameters.has_posted() {
         posts::define(out, chare, number, entry);
     }
     if steps::has_steps(chare, entry) {
@@ -176,6 +176,9 @@ fn call_with_values(out: &mut Text, chare: &Chare, entry: &Entry) {
     let is_sync = entry.has(Attribute::Sync);
     if !is_empty || is_sync {
         out.line("  ck::Unmarshaller ck_in(*ck_call.message);");
+    }
+    if entry.parameters.has_posted() {
+        out.line("  ck_in.value<bool>();");
     }
     if is_sync {
         out.line("  const auto ck_to = ck_in.value<ck::ReplyTo>();");

@@ -3,7 +3,7 @@
 use super::names::{Listed, prefixed};
 use super::creation;
 use super::text::{Text, line};
-use crate::ast::{Attribute, Chare, ChareKind, Entry, Parameters, Transfer};
+use crate::ast::{Attribute, Chare, ChareKind, Entry, Parameters};
 
 const OPTIONS: &str = "const CkEntryOptions *ck_options";
 
@@ -110,6 +110,11 @@ fn declare_elements(out: &mut Text, chare: &Chare) {
     match &chare.kind {
         ChareKind::Array(index) => {
             let subscript = subscript(index);
+            if creation::has_empty(chare) {
+                let proxy = chare.generated("CProxy_");
+                let options = "const CkArrayOptions &ck_bounds = CkArrayOptions()";
+                line!(out, "  static {proxy} ckNew({options});");
+            }
             line!(out, "  {element} operator[]({subscript} ck_index) const;");
             line!(out, "  {element} operator()({subscript} ck_index) const;");
             let coordinates = coordinates(index);
@@ -191,6 +196,12 @@ fn define_elements(out: &mut Text, chare: &Chare) {
     let template = chare.template_line();
     match &chare.kind {
         ChareKind::Array(index) => {
+            if creation::has_empty(chare) {
+                line!(out, "{template}{proxy} {proxy}::ckNew(const CkArrayOptions &ck_bounds) {{");
+                let index = chare.generated("CkIndex_");
+                line!(out, "  return ck::create_empty_array({index}::ck_type, ck_bounds);");
+                out.line("}");
+            }
             let array = "this->ckGetArrayID()";
             for operator in ["[]", "()"] {
                 line!(
@@ -246,8 +257,7 @@ fn define_method(out: &mut Text, chare: &Chare, class: &ProxyClass, number: usiz
 fn send(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
     let is_sync = entry.has(Attribute::Sync);
     let parameters = &entry.parameters;
-    let posted = parameters.list().iter().any(|one| one.transfer == Transfer::NoCopyPost);
-    let first = match (is_sync, posted) {
+    let first = match (is_sync, parameters.has_posted()) {
         (true, _) => Some("ck::value(ck_to)"),
         (false, true) => Some("ck::value(false)"),
         (false, false) => None,

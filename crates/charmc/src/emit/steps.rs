@@ -193,7 +193,7 @@ fn values_scope(out: &mut Text, parameters: &Parameters, list: &[Parameter], is_
         out.line("    }");
     }
     out.line("    ck::Unmarshaller ck_in(ck_message.message);");
-    if list.iter().any(|one| one.transfer == crate::ast::Transfer::NoCopyPost) {
+    if parameters.has_posted() {
         out.line("    ck_in.value<bool>();");
     }
     parameters.read("ck_in").iter().for_each(|read| line!(out, "    {read}"));

@@ -1,7 +1,7 @@
 //! Entry methods: attributes, names, and what follows the parameters.
 
 use super::{Parser, Result};
-use crate::ast::{Attribute, Entry, Parameters, Transfer};
+use crate::ast::{Attribute, Entry, Parameters};
 use crate::lexer::TokenKind;
 
 const ATTRIBUTES: &[(&str, Attribute)] = &[
@@ -123,10 +123,11 @@ impl Parser<'_> {
                 "{name} is a [reductiontarget]: it gets values or a CkReductionMsg, no {type_name}."
             ));
         }
-        let posted = matches!(&entry.parameters, Parameters::Marshalled(list)
-            if list.iter().any(|one| one.transfer == Transfer::NoCopyPost));
-        if posted && entry.is_constructor() {
-            return refuse(format!("{name} is a constructor: nobody can post memory before it."));
+        if entry.parameters.has_posted() && (entry.is_constructor() || entry.has(Attribute::Sync)) {
+            return refuse(format!(
+                "{name} has a 'nocopypost' array, which constructors and [sync] methods cannot \
+                 have: use 'nocopy'."
+            ));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::super::text::{Text, line};
 use super::code::Program;
 use super::has_steps;
-use crate::ast::{Chare, Entry, Transfer};
+use crate::ast::{Chare, Entry};
 
 pub(super) fn define(out: &mut Text, chare: &Chare, all: &[&Entry], program: &Program) {
     let (template, class) = (chare.template_line(), chare.class());
@@ -50,7 +50,7 @@ fn define_taking(out: &mut Text, chare: &Chare, number: usize, entry: &Entry, pr
             out.line("  std::uint32_t ck_number = ck_kept.reference;");
             out.line("  if ((ck_kept.flags & TOWPATH_RESULT) == 0) {");
             out.line("    ck::Unmarshaller ck_in(ck_kept);");
-            if is_posted(entry) {
+            if entry.parameters.has_posted() {
                 out.line("    ck_in.value<bool>();");
             }
             line!(out, "    ck_number = static_cast<std::uint32_t>({});", first.read("ck_in"));
@@ -73,16 +73,12 @@ fn define_taking(out: &mut Text, chare: &Chare, number: usize, entry: &Entry, pr
     out.line("}");
 }
 
-fn is_posted(entry: &Entry) -> bool {
-    entry.parameters.list().iter().any(|one| one.transfer == Transfer::NoCopyPost)
-}
-
 /// The method itself, for calls within the chare.
 fn define_method(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
     let (template, class) = (chare.template_line(), chare.class());
     let Entry { name, parameters, .. } = entry;
     line!(out, "{template}void {class}::{name}({}) {{", parameters.received());
-    let first = is_posted(entry).then_some("ck::value(true)");
+    let first = parameters.has_posted().then_some("ck::value(true)");
     line!(out, "  ck_take_{number}({});", parameters.own_message(first));
     out.line("}");
 }

@@ -1,0 +1,79 @@
+#include "waiting.decl.h"
+
+class Answer : public CMessage_Answer {
+public:
+    int count;
+    int *values;
+};
+
+CProxy_Main mainProxy;
+
+static Answer *make(int value) {
+    Answer *m = new (2) Answer;
+    m->count = 2;
+    m->values[0] = m->values[1] = value;
+    return m;
+}
+
+class Server : public CBase_Server {
+    int worked = 0;
+
+public:
+    Server() {}
+    explicit Server(CkMigrateMessage *) {}
+    int square(int x) { return x * x + worked; }
+    void nothing() { ++worked; }
+    Answer *answer(Answer *question) {
+        int value = question->values[1];
+        delete question;
+        return make(value + thisIndex);
+    }
+    void work(int depth) {
+        if (depth > 0)
+            thisProxy[(thisIndex + 1) % 4].work(depth - 1);
+        else
+            worked += 100;
+    }
+    void ready() { contribute(CkCallback(CkCallback::ignore)); }
+};
+
+class Main : public CBase_Main {
+public:
+    explicit Main(CkArgMsg *m) {
+        delete m;
+        mainProxy = thisProxy;
+        thisProxy.run();
+    }
+    void other(CkFuture future, int n) {
+        CkSendToFuture(future, make(n));
+    }
+    void run() {
+        CProxy_Server servers = CProxy_Server::ckNew(4);
+        CkAssert(servers[3].square(5) == 25);
+        servers[3].nothing();
+        CkAssert(servers[3].square(5) == 26);
+        Answer *answer = servers[2].answer(make(40));
+        CkAssert(answer->count == 2 && answer->values[1] == 42);
+        delete answer;
+        servers[0].work(10);
+        CkWaitQD();
+        CkAssert(servers[2].square(1) == 101);
+        CkFuture future = CkCreateFuture();
+        thisProxy.other(future, 9);
+        answer = (Answer *)CkWaitFuture(future);
+        CkReleaseFuture(future);
+        CkAssert(answer->values[0] == 9);
+        delete answer;
+        ck::future<double> value;
+        value.set(2.5);
+        CkAssert(value.get() == 2.5);
+        servers.ready();
+        CkCallback cb(CkCallback::resumeThread);
+        CkStartQD(cb);
+        delete cb.thread_delay();
+        CkPrintf("ok\n");
+        CkExit();
+    }
+};
+
+#include "waiting.def.h"
