@@ -6,6 +6,7 @@
 //!    ast           what a file declares
 //!    triggers      which entry methods steps wait for
 //!  emit            writes the headers of a module
+//!  driver          what command lines of the compiler driver and the launcher ask for
 //!  diagnostic      what is wrong, and where
 //! ```
 
@@ -14,6 +15,7 @@
 pub mod ast;
 mod cpp;
 mod diagnostic;
+pub mod driver;
 pub mod emit;
 mod lexer;
 mod parser;
