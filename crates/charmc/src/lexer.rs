@@ -71,9 +71,8 @@ impl<'s> Lexer<'s> {
         loop {
             let rest = self.rest();
             let spaces = rest.len() - rest.trim_start().len();
-            let comment = cpp::comment(&rest[spaces..]).map_err(|message| {
-                self.error(self.at + spaces, message)
-            })?;
+            let comment = cpp::comment(&rest[spaces..])
+                .map_err(|message| self.error(self.at + spaces, message))?;
             self.at += spaces + comment;
             if spaces + comment == 0 {
                 return Ok(());

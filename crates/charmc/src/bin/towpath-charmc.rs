@@ -57,7 +57,8 @@ fn compile(words: &[String], installed: &Installation) -> Result<ExitCode, Strin
     if asked.compiler.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    let chosen = std::env::var("CXX").ok().filter(|chosen| !chosen.trim().is_empty());
+    let chosen =
+        towpath_base::config::environment("CXX").filter(|chosen| !chosen.trim().is_empty());
     let chosen = chosen.unwrap_or_else(|| "c++".to_owned());
     let mut compiler = chosen.split_whitespace();
     let name = compiler.next().unwrap_or("c++");
@@ -87,7 +88,8 @@ fn write(name: &str, text: &str) -> Result<(), String> {
     if std::fs::read_to_string(name).is_ok_and(|before| before == text) {
         return Ok(());
     }
-    std::fs::write(PathBuf::from(name), text).map_err(|error| format!("Cannot write {name}: {error}."))
+    std::fs::write(PathBuf::from(name), text)
+        .map_err(|error| format!("Cannot write {name}: {error}."))
 }
 
 fn run_job(words: &[String], installed: &Installation) -> Result<ExitCode, String> {

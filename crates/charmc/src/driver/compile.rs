@@ -80,12 +80,12 @@ pub fn compilation(words: &[String], installed: &Installation) -> Result<Compila
             Ok(all)
         };
     }
-    let include = installed.include();
-    all.compiler.extend([format!("-I{}", include.display()), "-I.".to_owned()]);
     if !has_standard {
         all.compiler.push("-std=c++17".to_owned());
     }
     all.compiler.append(&mut passed);
+    let include = installed.include();
+    all.compiler.extend(["-I.".to_owned(), format!("-I{}", include.display())]);
     if is_linking {
         let lib = installed.lib();
         let lib = lib.display();

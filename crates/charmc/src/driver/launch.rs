@@ -13,8 +13,18 @@ pub struct Launch {
 
 /// Options that a word follows.
 const WITH_WORD: &[&str] = &[
-    "+balancer", "+LBPeriod", "+LBDebug", "+pemap", "+commap", "+stacksize", "+restart",
-    "++nodelist", "++nodegroup", "++timeout", "++remote-shell", "++mpiexec-cmd",
+    "+balancer",
+    "+LBPeriod",
+    "+LBDebug",
+    "+pemap",
+    "+commap",
+    "+stacksize",
+    "+restart",
+    "++nodelist",
+    "++nodegroup",
+    "++timeout",
+    "++remote-shell",
+    "++mpiexec-cmd",
 ];
 
 /// Options that need no remark: the job is as they say, or will be.

@@ -21,7 +21,9 @@ pub(super) fn declare(out: &mut Text, message: &Message) {
     if !message.arrays.is_empty() {
         line!(out, "  CMessage_{name}();");
         out.line("  static void *operator new(std::size_t ck_bytes);");
-        out.line("  static void *operator new(std::size_t ck_bytes, const int *ck_lengths, int = 0);");
+        out.line(
+            "  static void *operator new(std::size_t ck_bytes, const int *ck_lengths, int = 0);",
+        );
         out.line("  static void operator delete(void *ck_object) { ck::free_message(ck_object); }");
         let free = "{ ck::free_message(ck_object); }";
         line!(out, "  static void operator delete(void *ck_object, const int *, int) {free}");
@@ -83,13 +85,19 @@ pub(super) fn define(out: &mut Text, message: &Message) {
     line!(out, "  const int ck_none[{count}] = {{}};");
     line!(out, "  {allocated}ck_none);");
     out.line("}");
-    line!(out, "{template}void *{base}::operator new(std::size_t ck_bytes, const int *ck_lengths, int) {{");
+    line!(
+        out,
+        "{template}void *{base}::operator new(std::size_t ck_bytes, const int *ck_lengths, int) {{"
+    );
     line!(out, "  {allocated}ck_lengths);");
     out.line("}");
     let [lengths, _] = forms(message);
     let list = parameters(&lengths);
     for priority in ["", ", int"] {
-        line!(out, "{template}void *{base}::operator new(std::size_t ck_bytes, {list}{priority}) {{");
+        line!(
+            out,
+            "{template}void *{base}::operator new(std::size_t ck_bytes, {list}{priority}) {{"
+        );
         line!(out, "  const int ck_lengths[] = {{{}}};", lengths.join(", "));
         line!(out, "  {allocated}ck_lengths);");
         out.line("}");

@@ -31,7 +31,9 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
     let names = list.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
     let class = chare.class();
     line!(out, "  ck_call.object<{class}>()->{}({names}, ck_post);", entry.name);
-    out.line("  ck::place_arrays(ck_call, ck_entry_{number}, {".replace("{number}", &number.to_string()));
+    out.line(
+        "  ck::place_arrays(ck_call, ck_entry_{number}, {".replace("{number}", &number.to_string()),
+    );
     for (i, one) in posted.iter().enumerate() {
         let (Parameter { name, .. }, Some(length)) = (one, &one.length) else { continue };
         line!(

@@ -1,7 +1,7 @@
 //! `CProxy_X` and `CProxyElement_X`: how chares are made, and their methods invoked.
 
-use super::names::{Listed, prefixed};
 use super::creation;
+use super::names::{Listed, prefixed};
 use super::text::{Text, line};
 use crate::ast::{Attribute, Chare, ChareKind, Entry, Parameters};
 
@@ -156,11 +156,8 @@ fn method(chare: &Chare, class: &ProxyClass, entry: &Entry, is_declared: bool) -
     if waits && !class.is_element && !on_branch {
         return None;
     }
-    let mut list = if is_declared {
-        entry.parameters.sent_with_defaults()
-    } else {
-        entry.parameters.sent()
-    };
+    let mut list =
+        if is_declared { entry.parameters.sent_with_defaults() } else { entry.parameters.sent() };
     if entry.has(Attribute::Local) {
         list = vec![entry.parameters.received()];
     } else if !waits {
@@ -216,7 +213,11 @@ fn define_elements(out: &mut Text, chare: &Chare) {
             if coordinates.len() > 1 {
                 let list = ints(&coordinates);
                 line!(out, "{template}{element} {proxy}::operator()({list}) const {{");
-                line!(out, "  return {element}({array}, CkArrayIndex({{{}}}));", coordinates.join(", "));
+                line!(
+                    out,
+                    "  return {element}({array}, CkArrayIndex({{{}}}));",
+                    coordinates.join(", ")
+                );
                 out.line("}");
             }
         }
@@ -271,7 +272,11 @@ fn send(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
     }
     let options = if is_sync { "nullptr" } else { "ck_options" };
     let index = chare.generated("CkIndex_");
-    line!(out, "  this->ck_send({index}::ck_entry_{number}, {}, {options});", parameters.message(first));
+    line!(
+        out,
+        "  this->ck_send({index}::ck_entry_{number}, {}, {options});",
+        parameters.message(first)
+    );
     parameters.copied().iter().for_each(|copied| line!(out, "  {copied}"));
     if is_sync {
         let returns = entry.returns.as_deref().unwrap_or("void");

@@ -145,7 +145,10 @@ fn define_scope(out: &mut Text, chare: &Chare, kind: usize, variables: &Variable
             line!(out, "  int {name} = 0;");
         }
         Variables::Parameters(parameters, is_target) => {
-            line!(out, "  ck_scope_{kind}(std::shared_ptr<ck::StepScope> outer, ck::Arrived message)");
+            line!(
+                out,
+                "  ck_scope_{kind}(std::shared_ptr<ck::StepScope> outer, ck::Arrived message)"
+            );
             out.line("      : ck::StepScope(std::move(outer)), ck_message(std::move(message)) {");
             out.line("    ck_read();");
             out.line("  }");

@@ -30,14 +30,8 @@ impl Parser<'_> {
         let at = self.peek()?.at;
         let (returns, name) = self.entry_name(chare)?;
         let parameters = self.parameters()?;
-        let mut entry = Entry {
-            attributes,
-            returns,
-            name,
-            parameters,
-            stack_size: None,
-            body: None,
-        };
+        let mut entry =
+            Entry { attributes, returns, name, parameters, stack_size: None, body: None };
         if self.accept("stacksize")? {
             self.expect("(", "after 'stacksize'")?;
             entry.stack_size = Some(self.lexer.cpp_until(")")?.0.to_owned());
@@ -98,18 +92,18 @@ impl Parser<'_> {
     fn check_entry(&self, entry: &Entry, at: usize) -> Result<()> {
         let refuse = |message: String| Err(self.lexer.error(at, message));
         let name = &entry.name;
+        if entry.has(Attribute::WhenIdle) {
+            return refuse(format!(
+                "{name} is [whenidle], but nothing can run when a rank is idle: let a message \
+                 with a low priority invoke it."
+            ));
+        }
         let returns_value = entry.returns.as_ref().is_some_and(|returns| returns != "void");
         let answers = entry.has(Attribute::Sync) || entry.has(Attribute::Local);
         if returns_value && !answers {
             return refuse(format!(
                 "{name} returns a value, but nobody waits for it: declare it [sync] or [local], or \
                  let it return void."
-            ));
-        }
-        if entry.has(Attribute::WhenIdle) {
-            return refuse(format!(
-                "{name} is [whenidle], but nothing can run when a rank is idle: let a message \
-                 with a low priority invoke it."
             ));
         }
         if entry.is_constructor() && entry.body.is_some() {

@@ -77,11 +77,8 @@ impl Parser<'_> {
             let message = format!("{} is for arrays: give the length, '[n]'.", begin.text);
             return Err(self.lexer.error(begin.at, message));
         }
-        let default = if self.accept("=")? {
-            Some(self.lexer.cpp_until(",)")?.0.to_owned())
-        } else {
-            None
-        };
+        let default =
+            if self.accept("=")? { Some(self.lexer.cpp_until(",)")?.0.to_owned()) } else { None };
         Ok(Parameter { type_name, reference, name, length, transfer, default })
     }
 

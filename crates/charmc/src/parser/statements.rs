@@ -80,11 +80,8 @@ impl Parser<'_> {
                 break;
             }
         }
-        let body = if self.accept(";")? {
-            Statement::Sequence(Vec::new())
-        } else {
-            self.statement()?
-        };
+        let body =
+            if self.accept(";")? { Statement::Sequence(Vec::new()) } else { self.statement()? };
         Ok(When { triggers, body: Box::new(body) })
     }
 
@@ -114,11 +111,8 @@ impl Parser<'_> {
     fn if_statement(&mut self) -> Result<Statement> {
         let condition = self.condition()?;
         let then = Box::new(self.statement()?);
-        let otherwise = if self.accept("else")? {
-            self.statement()?
-        } else {
-            Statement::Sequence(Vec::new())
-        };
+        let otherwise =
+            if self.accept("else")? { self.statement()? } else { Statement::Sequence(Vec::new()) };
         Ok(Statement::If(condition, then, Box::new(otherwise)))
     }
 

@@ -20,9 +20,9 @@ impl Parser<'_> {
                 list.iter().try_for_each(|one| self.check_statement(one, entries))
             }
             Statement::When(when) => self.check_when(when, entries),
-            Statement::Case(list) => list.iter().try_for_each(|when| {
-                self.check_when(when, entries)
-            }),
+            Statement::Case(list) => {
+                list.iter().try_for_each(|when| self.check_when(when, entries))
+            }
             Statement::For(_, _, _, body)
             | Statement::While(_, body)
             | Statement::ForAll(_, _, _, _, body) => self.check_statement(body, entries),

@@ -4,9 +4,8 @@ use super::{Parser, Result};
 use crate::ast::Template;
 use crate::lexer::TokenKind;
 
-const BUILT_IN: &[&str] = &[
-    "unsigned", "signed", "long", "short", "int", "char", "double", "float", "bool", "void",
-];
+const BUILT_IN: &[&str] =
+    &["unsigned", "signed", "long", "short", "int", "char", "double", "float", "bool", "void"];
 
 impl Parser<'_> {
     /// `a::b`

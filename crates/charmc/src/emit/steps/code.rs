@@ -80,14 +80,17 @@ impl Program {
         let mut declared: Vec<&str> = Vec::new();
         for (depth, kind) in scopes.iter().rev().enumerate() {
             let outer = "->outer".repeat(depth);
-            let pointer = if depth == 0 { "ck_scope".to_owned() } else { format!("ck_scope{outer}.get()") };
+            let pointer =
+                if depth == 0 { "ck_scope".to_owned() } else { format!("ck_scope{outer}.get()") };
             let mut is_used = false;
             for name in self.scopes[*kind].names() {
                 if declared.contains(&name) {
                     continue;
                 }
                 if !is_used {
-                    lines.push(format!("  auto *ck_in{depth} = static_cast<ck_scope_{kind} *>({pointer});"));
+                    lines.push(format!(
+                        "  auto *ck_in{depth} = static_cast<ck_scope_{kind} *>({pointer});"
+                    ));
                     is_used = true;
                 }
                 lines.push(format!("  [[maybe_unused]] auto &{name} = ck_in{depth}->{name};"));
@@ -265,9 +268,7 @@ impl Method<'_> {
         }
         let begins: Vec<usize> = alternatives.iter().map(|_| self.new_label()).collect();
         let table = begins.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-        self.line(format!(
-            "  ck_thread->at = (const int[]){{{table}}}[ck_thread->alternative];"
-        ));
+        self.line(format!("  ck_thread->at = (const int[]){{{table}}}[ck_thread->alternative];"));
         self.line("  continue;");
         for (when, at) in alternatives.iter().zip(begins) {
             self.line(format!("case {at}:"));

@@ -1,0 +1,89 @@
+//! What command lines of the compiler driver and the launcher ask for.
+
+use std::path::{Path, PathBuf};
+
+use towpath_charmc::driver::{Compilation, Installation, Launch, compilation, launch};
+
+fn installed() -> Installation {
+    Installation { prefix: PathBuf::from("/opt/towpath") }
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+fn compiled(line: &str) -> Compilation {
+    compilation(&words(line), &installed()).unwrap()
+}
+
+fn launched(line: &str) -> Launch {
+    launch(&words(line), &installed()).unwrap()
+}
+
+#[test]
+fn an_installation_is_found_from_its_program() {
+    let program = Path::new("/opt/towpath/bin/towpath-charmc");
+    assert_eq!(Installation::of(program), installed());
+}
+
+#[test]
+fn interface_files_are_translated() {
+    let asked = compiled("hello.ci other.ci");
+    assert_eq!(asked.interfaces, ["hello.ci", "other.ci"]);
+    assert!(asked.compiler.is_empty());
+}
+
+#[test]
+fn programs_are_compiled_and_linked() {
+    let asked = compiled("-language charm++ -tracemode none -O2 -g -DX=1 -I dir -o prog prog.C");
+    let expected = "-std=c++17 -O2 -g -DX=1 -I dir -o prog prog.C -I. \
+                    -I/opt/towpath/include/towpath/charm++ -L/opt/towpath/lib -ltowpath_actors \
+                    -Wl,-rpath,/opt/towpath/lib";
+    assert_eq!(asked.compiler, words(expected));
+    assert!(asked.remarks.is_empty());
+}
+
+#[test]
+fn objects_are_compiled_without_linking() {
+    let asked = compiled("-c -std=c++20 prog.C x.ci -module CommonLBs -optimize -verbose");
+    let expected = "-c -std=c++20 prog.C -O2 -I. -I/opt/towpath/include/towpath/charm++";
+    assert_eq!(asked.compiler, words(expected));
+    assert_eq!(asked.interfaces, ["x.ci"]);
+    assert_eq!(asked.remarks.len(), 1);
+    assert!(asked.remarks[0].contains("-module CommonLBs"));
+    assert!(asked.is_verbose);
+}
+
+#[test]
+fn missing_words_and_files_are_said() {
+    let refused = |line| compilation(&words(line), &installed()).unwrap_err();
+    assert!(refused("-o").contains("-o"));
+    assert!(refused("-O2").contains("no file"));
+}
+
+#[test]
+fn jobs_get_their_ranks() {
+    for line in ["+p4 ./a 7 x", "++p 4 ./a 7 x", "./a +p4 ++local 7 +setcpuaffinity x"] {
+        let asked = launched(line);
+        assert_eq!(asked.words, words("/opt/towpath/bin/mpiexec -n 4 ./a 7 x"), "{line}");
+        assert!(asked.remarks.is_empty());
+    }
+    assert_eq!(launched("./a").words, words("/opt/towpath/bin/mpiexec -n 1 ./a"));
+}
+
+#[test]
+fn other_options_are_named() {
+    let asked = launched("+p2 +balancer GreedyLB +LBPeriod 3 +isomalloc_sync ./a 1 ++ppn 1");
+    assert_eq!(asked.words, words("/opt/towpath/bin/mpiexec -n 2 ./a 1"));
+    assert_eq!(asked.remarks, ["+LBPeriod 3 is ignored.", "+isomalloc_sync is ignored."]);
+}
+
+#[test]
+fn wrong_numbers_are_refused() {
+    let refused = |line| launch(&words(line), &installed()).unwrap_err();
+    assert!(refused("+p0 ./a").contains("+p0"));
+    assert!(refused("+p 99999999999 ./a").contains("99999999999"));
+    assert!(refused("+ppn2 ./a").contains("process of its own"));
+    assert!(refused("+p2").contains("no program"));
+    assert!(refused("./a +p").contains("missing"));
+}
