@@ -26,8 +26,8 @@ pub(crate) fn comment(text: &str) -> Result<usize, String> {
     if text.starts_with("//") {
         return Ok(text.find('\n').unwrap_or(text.len()));
     }
-    if text.starts_with("/*") {
-        let end = text[2..].find("*/").map(|end| end + 4);
+    if let Some(inside) = text.strip_prefix("/*") {
+        let end = inside.find("*/").map(|end| end + 4);
         return end.ok_or_else(|| "This comment does not end: '*/' is missing.".to_owned());
     }
     Ok(0)

@@ -125,7 +125,10 @@ public:
     }
     CkCallback(int entry, const CkArrayIndex &index, const CProxy_ArrayBase &array)
         : CkCallback(entry, index, array.ckGetArrayID()) {}
-    // The published form has pointers to callbacks where today's has values.
+    // The published form: the function of CkIndex_X instead of what it returns, and a pointer.
+    template <class... Parameters, class... Target>
+    CkCallback(int (*entry)(Parameters...), const Target &...target)
+        : CkCallback(entry(PUP::detail::fresh<std::decay_t<Parameters>>()...), target...) {}
     CkCallback(const CkCallback *callback) : c(callback->c), ignores(callback->ignores) {}
 
     bool isInvalid() const { return c.kind == TOWPATH_CALL_NOBODY && !ignores; }

@@ -9,8 +9,16 @@ fn class(message: &Message) -> String {
     format!("{}{}", message.name, arguments.unwrap_or_default())
 }
 
+/// Whether it is of a template, which says all.
+fn is_instance(message: &Message) -> bool {
+    message.name.contains('<')
+}
+
 /// The class from which the program's class inherits.
 pub(super) fn declare(out: &mut Text, message: &Message) {
+    if is_instance(message) {
+        return;
+    }
     let (name, class) = (&message.name, class(message));
     let template = template_line(message.template.as_ref());
     line!(out, "{template}class {name};");
@@ -51,6 +59,9 @@ fn parameters(names: &[String]) -> String {
 
 /// The functions of the class.
 pub(super) fn define(out: &mut Text, message: &Message) {
+    if is_instance(message) {
+        return;
+    }
     let (name, class) = (&message.name, class(message));
     let template = template_line(message.template.as_ref());
     let arguments = &class[message.name.len()..];

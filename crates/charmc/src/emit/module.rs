@@ -113,9 +113,7 @@ impl Definer<'_> {
                     out.line("}");
                 }
                 Item::Message(message) if message.template.is_some() == self.templates => {
-                    if !message.name.contains('<') {
-                        messages::define(out, message);
-                    }
+                    messages::define(out, message);
                 }
                 Item::Chare(chare) if chare.template.is_some() == self.templates => {
                     steps::define(out, chare, self.file, self.output);

@@ -14,7 +14,8 @@ impl Parser<'_> {
             match token.kind {
                 TokenKind::End => return Ok(file),
                 TokenKind::Directive => before.push(Item::Directive(self.directive()?)),
-                _ if token.is("module") || token.is("mainmodule") => {
+                // The published interface file has a capital letter.
+                _ if ["module", "Module", "mainmodule"].iter().any(|word| token.is(word)) => {
                     let mut module = self.module()?;
                     before.append(&mut module.items);
                     module.items = std::mem::take(&mut before);
