@@ -42,8 +42,8 @@ const PRELOADED: (&str, &str, &str) =
 /// name for all feature sets.
 const STRICT: &str = "strict";
 
-/// The package that contains the program.
-const PROGRAM: &str = "towpath-tool";
+/// The packages that contain the programs.
+const PROGRAMS: [&str; 2] = ["towpath-tool", "towpath-charmc"];
 
 /// Additional names of the libraries: the name, the library that it stands for, and the name that
 /// the linker looks for.
@@ -58,11 +58,15 @@ const SHIMS: &[(&str, &str, Option<&str>)] = &[
     ("libmpichcxx.so.12", "libmpi.so.12", None),
 ];
 
-/// The other commands that the program installed as mpiexec is, each with its first argument for
-/// that. Scripts, because a second copy of the program would be a tenth of the wheel.
-const OTHER_NAMES: [(&str, &str); 2] = [("mpirun", ""), ("towpath", " --towpath")];
-const AS_MPIEXEC: &str =
-    "#!/bin/sh\nexec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/mpiexec\"@OPTION@ \"$@\"\n";
+/// The other commands that installed programs are: the name, the program, and its first argument
+/// for that. Scripts, because a second copy of mpiexec would be a tenth of the wheel.
+const OTHER_NAMES: [(&str, &str, &str); 3] = [
+    ("mpirun", "mpiexec", ""),
+    ("towpath", "mpiexec", " --towpath"),
+    ("towpath-charmrun", "towpath-charmc", " --charmrun"),
+];
+const AS_OTHER: &str =
+    "#!/bin/sh\nexec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/@PROGRAM@\"@OPTION@ \"$@\"\n";
 
 /// The compiler scripts: name, whether it is for C++, and ABI.
 const COMPILERS: &[(&str, bool, &str)] = &[
@@ -111,7 +115,7 @@ fn successful(command: &mut Command) -> Result<(), String> {
 fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
     println!("building the libraries and the programs");
     // In one command: linking takes longest, and each library is linked by a single thread.
-    let chosen = packages().chain([PROGRAM]).flat_map(|package| ["-p", package]);
+    let chosen = packages().chain(PROGRAMS).flat_map(|package| ["-p", package]);
     successful(
         cargo(root).args(["build", "-q", "--profile", profile, "--lib", "--bins"]).args(chosen),
     )?;
@@ -165,8 +169,9 @@ fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf,
     };
     packages().try_for_each(|package| library(package, profile, &[]))?;
     interfaces().try_for_each(|package| library(package, STRICT, &["--features", STRICT]))?;
-    let words = ["build", "-q", "--profile", profile, "--target", &target, "-p", PROGRAM, "--bins"];
-    successful(zigbuild().args(words))?;
+    let chosen = PROGRAMS.iter().flat_map(|package| ["-p", package]);
+    let words = ["build", "-q", "--profile", profile, "--target", &target, "--bins"];
+    successful(zigbuild().args(words).args(chosen))?;
     Ok(directory)
 }
 
@@ -296,8 +301,10 @@ fn copy_directory(from: &Path, to: &Path) -> Result<(), String> {
 fn programs(root: &Path, target: &Path, prefix: &Path) -> Result<(), String> {
     let bin = prefix.join("bin");
     copy_stripped(&target.join("towpath"), &bin.join("mpiexec"))?;
-    for (name, option) in OTHER_NAMES {
-        write(&bin.join(name), &AS_MPIEXEC.replace("@OPTION@", option), true)?;
+    copy_stripped(&target.join("towpath-charmc"), &bin.join("towpath-charmc"))?;
+    for (name, program, option) in OTHER_NAMES {
+        let text = AS_OTHER.replace("@PROGRAM@", program).replace("@OPTION@", option);
+        write(&bin.join(name), &text, true)?;
     }
     let script = fs::read_to_string(root.join("tools/mpicc.in"))
         .map_err(|e| format!("cannot read tools/mpicc.in: {e}"))?;
