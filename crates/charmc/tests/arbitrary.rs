@@ -109,8 +109,7 @@ proptest! {
     #[test]
     fn pieces_in_steps(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..60)) {
         let steps = pieces.join(" ");
-        translated(&format!(
-            "module m {{ chare A {{ entry A(); entry void f(int n); entry void g() {{ {steps} }}; }}; }}"
-        ));
+        let members = format!("entry A(); entry void f(int n); entry void g() {{ {steps} }};");
+        translated(&format!("module m {{ chare A {{ {members} }}; }}"));
     }
 }

@@ -119,7 +119,9 @@ public:
         : CkCallback(entry, rank, group.ckGetGroupID()) {}
     CkCallback(int entry, const CProxy_ArrayBase &array) { to_all(entry, array.ckGetArrayID().id); }
     CkCallback(int entry, CkArrayID array) { to_all(entry, array.id); }
-    CkCallback(int entry, const CProxyElement_ArrayBase &element) { to(entry, element.ck_target()); }
+    CkCallback(int entry, const CProxyElement_ArrayBase &element) {
+        to(entry, element.ck_target());
+    }
     CkCallback(int entry, const CkArrayIndex &index, CkArrayID array) {
         to(entry, {array.id, index.to_c()});
     }

@@ -164,7 +164,9 @@ inline CkFuture CkCreateFuture() {
     towpath_callback c = ck::awaited_callback();
     return {{c.rank, c.function}};
 }
-inline bool CkProbeFuture(const CkFuture &name) { return ck::waited_for(name.to.rank, name.to.function)->ready(); }
+inline bool CkProbeFuture(const CkFuture &name) {
+    return ck::waited_for(name.to.rank, name.to.function)->ready();
+}
 inline void CkReleaseFuture(const CkFuture &name) { ck::waits().erase(name.to.function); }
 
 template <class M> inline void CkSendToFuture(const CkFuture &name, M *message) {

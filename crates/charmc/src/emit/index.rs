@@ -92,21 +92,23 @@ fn define_registration(out: &mut Text, chare: &Chare) {
     line!(out, "{template}void {index}::ck_register(const std::string &ck_chare) {{");
     line!(out, "  ck::register_type<{class}, {index}>(ck_type, ck_name, ck_chare);");
     if chare.is_array() {
-        out.line("  ck::register_method<ck::destroy_element>(ck_destroy, ck_chare + \"::ckDestroy\", 0, 0);");
+        let named = "ck_chare + \"::ckDestroy\"";
+        line!(out, "  ck::register_method<ck::destroy_element>(ck_destroy, {named}, 0, 0);");
     }
     chare.each_entry(|listed| match listed {
         Listed::Condition(condition) => out.line(condition),
         Listed::Entry(number, entry) => {
             let name = &entry.name;
             let named = format!("ck_chare + \"::{name}({})\"", entry.parameters.signature());
+            let both = format!("<ck_call_{number}>(ck_entry_{number}, {named}");
             if entry.is_constructor() {
-                line!(out, "  ck::register_constructor<ck_call_{number}>(ck_entry_{number}, {named}, ck_type);");
+                line!(out, "  ck::register_constructor{both}, ck_type);");
                 return;
             }
             let passes = entry.has(Attribute::Expedited) || entry.has(Attribute::Immediate);
             let send = if passes { "TOWPATH_EXPEDITED" } else { "0" };
             let threaded = if entry.has(Attribute::Threaded) { "TOWPATH_THREADED" } else { "0" };
-            line!(out, "  ck::register_method<ck_call_{number}>(ck_entry_{number}, {named}, {send}, {threaded});");
+            line!(out, "  ck::register_method{both}, {send}, {threaded});");
         }
     });
     out.line("}");

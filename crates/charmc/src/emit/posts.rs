@@ -36,10 +36,8 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
     );
     for (i, one) in posted.iter().enumerate() {
         let (Parameter { name, .. }, Some(length)) = (one, &one.length) else { continue };
-        line!(
-            out,
-            "    ck::posted(ck_from_{name}, {name}, static_cast<std::size_t>({length}), ck_post[{i}]),"
-        );
+        let count = format!("static_cast<std::size_t>({length})");
+        line!(out, "    ck::posted(ck_from_{name}, {name}, {count}, ck_post[{i}]),");
     }
     out.line("  }, [=](const std::vector<ck::PostedArray> &ck_arrays) {");
     let mut items = vec!["ck::value(true)".to_owned()];

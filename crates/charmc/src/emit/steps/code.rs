@@ -234,9 +234,8 @@ impl Method<'_> {
         self.line("  std::vector<std::pair<int, std::shared_ptr<ck::StepScope>>> ck_children;");
         self.line(format!("  const int ck_end = {end}, ck_by = ck::checked_step({step});"));
         self.line(format!("  for (int ck_i = {begin}; ck_i <= ck_end; ck_i += ck_by)"));
-        self.line(format!(
-            "    ck_children.emplace_back({at}, std::make_shared<ck_scope_{kind}>(ck_thread->scope, ck_i));"
-        ));
+        let scope = format!("std::make_shared<ck_scope_{kind}>(ck_thread->scope, ck_i)");
+        self.line(format!("    ck_children.emplace_back({at}, {scope});"));
         self.line(format!("  return ck_state.fork(ck_thread, {after}, std::move(ck_children));"));
         self.line("  }");
         self.line(format!("case {at}:"));
@@ -297,8 +296,9 @@ impl Method<'_> {
             match found.and_then(|(_, entry)| self.enter(&trigger.parameters, entry)) {
                 Some(kind) => {
                     scopes += 1;
+                    let both = "ck_thread->scope, ck_thread->take()";
                     self.line(format!(
-                        "  ck_thread->scope = std::make_shared<ck_scope_{kind}>(ck_thread->scope, ck_thread->take());"
+                        "  ck_thread->scope = std::make_shared<ck_scope_{kind}>({both});"
                     ));
                 }
                 None => self.line("  ck_thread->take();"),
