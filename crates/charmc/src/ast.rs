@@ -34,7 +34,7 @@ pub enum Item {
     /// `readonly`
     Readonly(Readonly),
     /// `message`
-    Message(Message),
+    Message(MessageType),
     /// `chare`, `mainchare`, `group`, `nodegroup` or `array`
     Chare(Chare),
     /// `array [1D] A<int>;`: a chare of a template for these arguments.
@@ -78,7 +78,7 @@ pub struct Template {
 
 /// A type of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct MessageType {
     /// If it is a template.
     pub template: Option<Template>,
     /// Its name, with arguments if it is an instance of a template.
@@ -123,12 +123,12 @@ pub struct Chare {
     /// Chares from which it inherits.
     pub bases: Vec<String>,
     /// What it declares.
-    pub members: Vec<Member>,
+    pub members: Vec<ChareMember>,
 }
 
 /// A declaration of a chare.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Member {
+pub enum ChareMember {
     /// `entry`
     Entry(Box<Entry>),
     /// A line that begins with `#`.
@@ -213,7 +213,7 @@ pub enum Parameters {
     /// A message of this type, and the name of the pointer to it.
     Message(String, String),
     /// Values, in a message that the translator fills.
-    Marshalled(Vec<Parameter>),
+    Marshalled(Vec<EntryParameter>),
 }
 
 impl Parameters {
@@ -221,13 +221,13 @@ impl Parameters {
     #[must_use]
     pub fn has_posted(&self) -> bool {
         matches!(self, Parameters::Marshalled(list)
-            if list.iter().any(|one| one.transfer == Transfer::NoCopyPost))
+            if list.iter().any(|one| one.transfer == ArrayTransfer::NoCopyPost))
     }
 }
 
 /// How the elements of an array parameter travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transfer {
+pub enum ArrayTransfer {
     /// In the message.
     Copied,
     /// `nocopy`, `Rdma`: from the sender's memory.
@@ -238,7 +238,7 @@ pub enum Transfer {
 
 /// A value that an entry method gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameter {
+pub struct EntryParameter {
     /// Its type, without `const` and `&` around it; of an array, that of an element.
     pub type_name: String,
     /// `&`, if the method gets a reference.
@@ -248,7 +248,7 @@ pub struct Parameter {
     /// The expression in `[...]`, if it is an array.
     pub length: Option<String>,
     /// How its elements travel.
-    pub transfer: Transfer,
+    pub transfer: ArrayTransfer,
     /// The value that it has when the caller gives none.
     pub default: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// An interface file: its name and its text.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'s> {
+pub struct SourceFile<'s> {
     /// As messages name it.
     pub name: &'s str,
     /// All of it.
@@ -27,7 +27,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    pub(crate) fn new(source: Source<'_>, at: usize, message: String) -> Diagnostic {
+    pub(crate) fn new(source: SourceFile<'_>, at: usize, message: String) -> Diagnostic {
         let before = &source.text[..at.min(source.text.len())];
         let start = before.rfind('\n').map_or(0, |end| end + 1);
         let text = source.text[start..].lines().next().unwrap_or("");

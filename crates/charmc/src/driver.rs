@@ -4,7 +4,7 @@ mod compile;
 mod launch;
 
 pub use compile::{Compilation, compilation};
-pub use launch::{Launch, launch};
+pub use launch::{CharmrunCommand, launch};
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Tokens of an interface file, and stretches of C++ in it that are passed through.
 
 use crate::cpp;
-use crate::diagnostic::{Diagnostic, Source};
+use crate::diagnostic::{Diagnostic, SourceFile};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +42,14 @@ impl Token<'_> {
 /// A place in an interface file, from which tokens or C++ are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lexer<'s> {
-    pub(crate) source: Source<'s>,
+    pub(crate) source: SourceFile<'s>,
     at: usize,
 }
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 
 impl<'s> Lexer<'s> {
-    pub(crate) fn new(source: Source<'s>) -> Lexer<'s> {
+    pub(crate) fn new(source: SourceFile<'s>) -> Lexer<'s> {
         Lexer { source, at: 0 }
     }
 

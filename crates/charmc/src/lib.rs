@@ -21,14 +21,14 @@ mod lexer;
 mod parser;
 mod triggers;
 
-pub use diagnostic::{Diagnostic, Source};
+pub use diagnostic::{Diagnostic, SourceFile};
 pub use parser::parse;
 
 /// The headers of all modules of an interface file.
 ///
 /// # Errors
 /// It is not one, or it uses what does not exist here.
-pub fn translate(source: Source<'_>) -> Result<Vec<emit::Headers>, Diagnostic> {
+pub fn translate(source: SourceFile<'_>) -> Result<Vec<emit::Headers>, Diagnostic> {
     let file = parse(source)?;
     Ok(file.modules.iter().map(|module| emit::emit(module, source.name)).collect())
 }

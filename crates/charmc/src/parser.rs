@@ -10,7 +10,7 @@ mod triggers;
 mod types;
 
 use crate::ast::{Cpp, InterfaceFile};
-use crate::diagnostic::{Diagnostic, Source};
+use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::lexer::{Lexer, Token, TokenKind};
 
 type Result<T> = std::result::Result<T, Diagnostic>;
@@ -22,7 +22,7 @@ const DEEPEST: usize = 100;
 ///
 /// # Errors
 /// It is not one, or it uses what does not exist here.
-pub fn parse(source: Source<'_>) -> Result<InterfaceFile> {
+pub fn parse(source: SourceFile<'_>) -> Result<InterfaceFile> {
     let mut parser = Parser { lexer: Lexer::new(source), depth: 0 };
     parser.file()
 }

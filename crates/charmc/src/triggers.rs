@@ -1,11 +1,11 @@
 //! Which entry method a `when` waits for.
 
-use crate::ast::{Entry, Member, Parameters, Trigger};
+use crate::ast::{ChareMember, Entry, Parameters, Trigger};
 
 /// The entry methods among the members of a chare.
-pub(crate) fn entries(members: &[Member]) -> impl Iterator<Item = &Entry> {
+pub(crate) fn entries(members: &[ChareMember]) -> impl Iterator<Item = &Entry> {
     members.iter().filter_map(|member| match member {
-        Member::Entry(entry) => Some(&**entry),
+        ChareMember::Entry(entry) => Some(&**entry),
         _ => None,
     })
 }
@@ -28,7 +28,7 @@ fn are_alike(one: &Parameters, other: &Parameters) -> bool {
     match (one, other) {
         (Parameters::Message(..), Parameters::Message(..)) => true,
         (Parameters::Marshalled(a), Parameters::Marshalled(b)) => {
-            let arrays = |list: &[crate::ast::Parameter]| -> Vec<bool> {
+            let arrays = |list: &[crate::ast::EntryParameter]| -> Vec<bool> {
                 list.iter().map(|one| one.length.is_some()).collect()
             };
             arrays(a) == arrays(b)

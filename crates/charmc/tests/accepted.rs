@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use towpath_charmc::{Source, translate};
+use towpath_charmc::{SourceFile, translate};
 
 #[test]
 fn headers_have_what_the_files_say() {
@@ -14,7 +14,7 @@ fn headers_have_what_the_files_say() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let text = fs::read_to_string(&path).unwrap();
-        let headers = match translate(Source { name: &name, text: &text }) {
+        let headers = match translate(SourceFile { name: &name, text: &text }) {
             Ok(headers) => headers,
             Err(diagnostic) => {
                 wrong.push(diagnostic.to_string());

@@ -1,7 +1,11 @@
 //! Whatever is in a file, the translator ends, and says where what is wrong is.
 
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
 use proptest::prelude::*;
-use towpath_charmc::{Source, translate};
+use towpath_charmc::{SourceFile, translate};
 
 /// Pieces that interface files consist of.
 const PIECES: &[&str] = &[
@@ -81,15 +85,25 @@ const PIECES: &[&str] = &[
 ];
 
 fn translated(text: &str) {
-    if let Err(error) = translate(Source { name: "x.ci", text }) {
+    if let Err(error) = translate(SourceFile { name: "x.ci", text }) {
         assert!(error.line <= text.matches('\n').count() + 1);
         assert!(error.message.ends_with('.'), "{}", error.message);
         assert!(error.to_string().contains('^'));
     }
 }
 
+/// The files that are accepted.
+fn accepted() -> &'static [String] {
+    static FILES: OnceLock<Vec<String>> = OnceLock::new();
+    FILES.get_or_init(|| {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/accepted");
+        let entries = fs::read_dir(directory).unwrap();
+        entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+    })
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
 
     #[test]
     fn bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
@@ -111,5 +125,18 @@ proptest! {
         let steps = pieces.join(" ");
         let members = format!("entry A(); entry void f(int n); entry void g() {{ {steps} }};");
         translated(&format!("module m {{ chare A {{ {members} }}; }}"));
+    }
+
+    #[test]
+    fn files_with_a_part_replaced(
+        file in any::<prop::sample::Index>(),
+        from in any::<prop::sample::Index>(),
+        length in 0_usize..40,
+        piece in prop::sample::select(PIECES),
+    ) {
+        let text = file.get(accepted());
+        let start = from.index(text.len());
+        let end = (start + length).min(text.len());
+        translated(&format!("{}{piece}{}", &text[..start], &text[end..]));
     }
 }

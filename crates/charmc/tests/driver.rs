@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use towpath_charmc::driver::{Compilation, Installation, Launch, compilation, launch};
+use towpath_charmc::driver::{CharmrunCommand, Compilation, Installation, compilation, launch};
 
 fn installed() -> Installation {
     Installation { prefix: PathBuf::from("/opt/towpath") }
@@ -16,7 +16,7 @@ fn compiled(line: &str) -> Compilation {
     compilation(&words(line), &installed()).unwrap()
 }
 
-fn launched(line: &str) -> Launch {
+fn launched(line: &str) -> CharmrunCommand {
     launch(&words(line), &installed()).unwrap()
 }
 

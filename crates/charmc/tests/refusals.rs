@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use towpath_charmc::{Source, translate};
+use towpath_charmc::{SourceFile, translate};
 
 #[test]
 fn files_are_refused_with_a_place_and_a_sentence() {
@@ -19,7 +19,7 @@ fn files_are_refused_with_a_place_and_a_sentence() {
         let text = fs::read_to_string(&path).unwrap();
         let expected = fs::read_to_string(path.with_extension("txt")).unwrap();
         let file = format!("{name}.ci");
-        let result = translate(Source { name: &file, text: &text });
+        let result = translate(SourceFile { name: &file, text: &text });
         let said = result.map_or_else(|diagnostic| diagnostic.to_string(), |_| "nothing".into());
         let is_placed = said.starts_with(&format!("{file}:"));
         if !is_placed || !said.contains(expected.trim_end()) {
@@ -34,7 +34,7 @@ fn files_are_refused_with_a_place_and_a_sentence() {
 #[test]
 fn the_caret_stands_under_the_word() {
     let text = "module m {\n\tchare C { entry C(); entry [\u{e9}\u{e9}] void f(); };\n}\n";
-    let error = translate(Source { name: "a/b.ci", text }).unwrap_err();
+    let error = translate(SourceFile { name: "a/b.ci", text }).unwrap_err();
     let shown = error.to_string();
     let lines: Vec<&str> = shown.lines().collect();
     assert!(lines[0].starts_with("a/b.ci:2:30: An attribute"), "{shown}");

@@ -54,14 +54,25 @@ inline void prepare(const EntryMethod &entry, towpath_message &message,
     }
 }
 
+// Proxies that were not made by ckNew, or sent, name collection 0.
+inline void check_target(std::uint64_t collection, const EntryMethod &entry,
+                         towpath_message &message) {
+    if (collection == 0) {
+        towpath_message_free(&message);
+        fail(entry.name + " was invoked by a proxy that names no chare: it was not assigned");
+    }
+}
+
 inline void invoke(const towpath_chare_id &id, const EntryMethod &entry, towpath_message message,
                    const CkEntryOptions *options = nullptr) {
+    check_target(id.collection, entry, message);
     prepare(entry, message, options);
     check(towpath_invoke(&id, &message));
 }
 
 inline void broadcast(std::uint64_t collection, const EntryMethod &entry, towpath_message message,
                       const CkEntryOptions *options = nullptr) {
+    check_target(collection, entry, message);
     prepare(entry, message, options);
     check(towpath_broadcast(collection, &message));
 }

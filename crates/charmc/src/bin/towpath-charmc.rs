@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use towpath_charmc::driver::{Installation, compilation, launch};
-use towpath_charmc::{Source, translate};
+use towpath_charmc::{SourceFile, translate};
 
 const USAGE: &str = "\
 usage: towpath-charmc file.ci ...           translates interface files into FILE.decl.h, FILE.def.h
@@ -75,7 +75,7 @@ fn translate_file(name: &str) -> Result<(), String> {
     let text =
         std::fs::read_to_string(name).map_err(|error| format!("Cannot read {name}: {error}."))?;
     let headers =
-        translate(Source { name, text: &text }).map_err(|diagnostic| diagnostic.to_string())?;
+        translate(SourceFile { name, text: &text }).map_err(|diagnostic| diagnostic.to_string())?;
     for one in headers {
         write(&format!("{}.decl.h", one.module), &one.declarations)?;
         write(&format!("{}.def.h", one.module), &one.definitions)?;

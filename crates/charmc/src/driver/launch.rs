@@ -4,7 +4,7 @@ use super::Installation;
 
 /// What is to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub struct CharmrunCommand {
     /// The words of the command line of mpiexec, beginning with it.
     pub words: Vec<String>,
     /// Sentences about what is ignored.
@@ -34,7 +34,7 @@ const ACCEPTED: &[&str] = &["++local", "+setcpuaffinity", "+balancer"];
 ///
 /// # Errors
 /// A number is wrong, or there is no program.
-pub fn launch(words: &[String], installed: &Installation) -> Result<Launch, String> {
+pub fn launch(words: &[String], installed: &Installation) -> Result<CharmrunCommand, String> {
     let (mut ranks, mut program, mut remarks) = (1, Vec::new(), Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -66,7 +66,7 @@ pub fn launch(words: &[String], installed: &Installation) -> Result<Launch, Stri
     let mpiexec = installed.mpiexec().display().to_string();
     let mut words = vec![mpiexec, "-n".to_owned(), ranks.to_string()];
     words.append(&mut program);
-    Ok(Launch { words, remarks })
+    Ok(CharmrunCommand { words, remarks })
 }
 
 /// What follows one of these options, if it is digits or nothing.

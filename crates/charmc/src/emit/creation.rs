@@ -1,6 +1,6 @@
 //! `ckNew` and `insert`: functions of proxies that send the parameters of a constructor.
 
-use super::proxies::{coordinates, ints};
+use super::names::{coordinates, ints};
 use super::text::{Text, line};
 use crate::ast::{Chare, ChareKind, Entry, Parameters};
 use crate::triggers::entries;

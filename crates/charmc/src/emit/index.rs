@@ -3,7 +3,7 @@
 use super::names::{Listed, prefixed};
 use super::text::{Text, line};
 use super::{posts, steps};
-use crate::ast::{Attribute, Chare, ChareKind, Entry, Parameters, Transfer};
+use crate::ast::{ArrayTransfer, Attribute, Chare, ChareKind, Entry, Parameters};
 
 /// The class.
 pub(super) fn declare(out: &mut Text, chare: &Chare) {
@@ -47,7 +47,7 @@ fn unnamed(parameters: &Parameters) -> String {
         Parameters::Marshalled(list) => {
             let each = list.iter().map(|one| match (&one.length, one.transfer) {
                 (None, _) => format!("const {} &", one.type_name),
-                (Some(_), Transfer::Copied) => format!("const {} *", one.type_name),
+                (Some(_), ArrayTransfer::Copied) => format!("const {} *", one.type_name),
                 (Some(_), _) => "const CkNcpyBuffer &".to_owned(),
             });
             each.collect::<Vec<_>>().join(", ")

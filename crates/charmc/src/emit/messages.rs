@@ -2,20 +2,20 @@
 
 use super::names::template_line;
 use super::text::{Text, line};
-use crate::ast::Message;
+use crate::ast::MessageType;
 
-fn class(message: &Message) -> String {
+fn class(message: &MessageType) -> String {
     let arguments = message.template.as_ref().map(|one| format!("<{}>", one.names));
     format!("{}{}", message.name, arguments.unwrap_or_default())
 }
 
 /// Whether it is of a template, which says all.
-fn is_instance(message: &Message) -> bool {
+fn is_instance(message: &MessageType) -> bool {
     message.name.contains('<')
 }
 
 /// The class from which the program's class inherits.
-pub(super) fn declare(out: &mut Text, message: &Message) {
+pub(super) fn declare(out: &mut Text, message: &MessageType) {
     if is_instance(message) {
         return;
     }
@@ -45,7 +45,7 @@ pub(super) fn declare(out: &mut Text, message: &Message) {
 }
 
 /// With the lengths of all arrays, and the bits of a priority after them.
-fn forms(message: &Message) -> [Vec<String>; 2] {
+fn forms(message: &MessageType) -> [Vec<String>; 2] {
     let count = message.arrays.len();
     let lengths: Vec<String> = (0..count).map(|i| format!("ck_length{i}")).collect();
     let mut with_priority = lengths.clone();
@@ -58,7 +58,7 @@ fn parameters(names: &[String]) -> String {
 }
 
 /// The functions of the class.
-pub(super) fn define(out: &mut Text, message: &Message) {
+pub(super) fn define(out: &mut Text, message: &MessageType) {
     if is_instance(message) {
         return;
     }

@@ -3,7 +3,7 @@
 use super::names::{is_condition, prefixed};
 use super::text::{Text, line};
 use super::{index, messages, proxies, steps};
-use crate::ast::{Chare, ChareKind, Initialiser, Item, Member, Module, Readonly};
+use crate::ast::{Chare, ChareKind, ChareMember, Initialiser, Item, Module, Readonly};
 
 const MADE: &str = "// Made by towpath-charmc out of an interface file: change that instead.";
 
@@ -174,9 +174,9 @@ fn register_chare(out: &mut Text, chare: &Chare, scope: &str) {
     }
     for member in &chare.members {
         match member {
-            Member::Initialiser(one) => register_initialiser(out, one, &format!("{name}::")),
-            Member::Pupable(names) => register_pupable(out, names, scope),
-            Member::Entry(_) | Member::Directive(_) => {}
+            ChareMember::Initialiser(one) => register_initialiser(out, one, &format!("{name}::")),
+            ChareMember::Pupable(names) => register_pupable(out, names, scope),
+            ChareMember::Entry(_) | ChareMember::Directive(_) => {}
         }
     }
 }

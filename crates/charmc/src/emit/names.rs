@@ -1,6 +1,6 @@
 //! Names of what is generated.
 
-use crate::ast::{Chare, ChareKind, Entry, Member, Template};
+use crate::ast::{Chare, ChareKind, ChareMember, Entry, Template};
 
 /// A name with a prefix before its last part, which may have arguments of a template.
 pub(super) fn prefixed(prefix: &str, name: &str) -> String {
@@ -12,6 +12,17 @@ pub(super) fn prefixed(prefix: &str, name: &str) -> String {
 /// `template <typename T>`, or nothing.
 pub(super) fn template_line(template: Option<&Template>) -> String {
     template.map_or_else(String::new, |one| format!("template <{}> ", one.parameters))
+}
+
+/// Names of as many coordinates as an index has.
+pub(super) fn coordinates(index: &str) -> Vec<String> {
+    let digit = index.strip_prefix("CkIndex").and_then(|rest| rest.strip_suffix('D'));
+    let count = digit.and_then(|digit| digit.parse().ok()).filter(|count| *count <= 6);
+    (1..=count.unwrap_or(0)).map(|i: u32| format!("ck_{i}")).collect()
+}
+
+pub(super) fn ints(names: &[String]) -> String {
+    names.iter().map(|name| format!("int {name}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a line with `#` is a condition, which holds wherever a member is mentioned.
@@ -69,15 +80,19 @@ impl Chare {
         let mut number = 0;
         for member in &self.members {
             match member {
-                Member::Entry(entry) => {
+                ChareMember::Entry(entry) => {
                     // Constructors of elements that have migrated are called by their type.
                     if entry.parameters.signature() != "CkMigrateMessage*" {
                         write(Listed::Entry(number, entry));
                     }
                     number += 1;
                 }
-                Member::Directive(line) if is_condition(line) => write(Listed::Condition(line)),
-                Member::Directive(_) | Member::Initialiser(_) | Member::Pupable(_) => {}
+                ChareMember::Directive(line) if is_condition(line) => {
+                    write(Listed::Condition(line))
+                }
+                ChareMember::Directive(_)
+                | ChareMember::Initialiser(_)
+                | ChareMember::Pupable(_) => {}
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Parameters: as methods declare them, in messages, and out of messages.
 
-use crate::ast::{Parameter, Parameters, Transfer};
+use crate::ast::{ArrayTransfer, EntryParameter, Parameters};
 
 /// Types that are handed on by value.
 const PLAIN: &[&str] = &[
@@ -35,7 +35,7 @@ const PLAIN: &[&str] = &[
     "unsigned long int",
 ];
 
-impl Parameter {
+impl EntryParameter {
     fn is_plain(&self) -> bool {
         PLAIN.contains(&self.type_name.trim_start_matches("std::"))
     }
@@ -48,9 +48,9 @@ impl Parameter {
 
     /// How a method of a proxy declares it.
     fn sent(&self) -> String {
-        let Parameter { type_name, name, .. } = self;
+        let EntryParameter { type_name, name, .. } = self;
         match (&self.length, self.transfer) {
-            (Some(_), Transfer::Copied) => format!("const {type_name} *{name}"),
+            (Some(_), ArrayTransfer::Copied) => format!("const {type_name} *{name}"),
             (Some(_), _) => format!("const CkNcpyBuffer &{name}"),
             (None, _) if self.is_plain() => format!("{type_name} {name}"),
             (None, _) => format!("const {type_name} &{name}"),
@@ -59,7 +59,7 @@ impl Parameter {
 
     /// How a method of the chare declares it.
     fn received(&self) -> String {
-        let Parameter { type_name, name, .. } = self;
+        let EntryParameter { type_name, name, .. } = self;
         match (&self.length, self.reference) {
             (Some(_), _) => format!("{type_name} *{name}"),
             (None, true) => format!("{type_name} &{name}"),
@@ -69,9 +69,9 @@ impl Parameter {
 
     /// How it is put into a message.
     fn marshalled(&self) -> String {
-        let Parameter { type_name, name, .. } = self;
+        let EntryParameter { type_name, name, .. } = self;
         match (&self.length, self.transfer) {
-            (Some(length), Transfer::Copied) => {
+            (Some(length), ArrayTransfer::Copied) => {
                 format!("ck::copied<{type_name}>({name}, static_cast<std::size_t>({length}))")
             }
             (Some(length), _) => format!(
@@ -84,7 +84,7 @@ impl Parameter {
 
     /// How it is read out of a message.
     pub(super) fn read(&self, reader: &str) -> String {
-        let Parameter { type_name, .. } = self;
+        let EntryParameter { type_name, .. } = self;
         match self.length {
             Some(_) => format!("{reader}.array<{type_name}>()"),
             None => format!("{reader}.value<{type_name}>()"),
@@ -102,9 +102,9 @@ impl Parameter {
 
     /// The parameter of a proxy's method, handed to a method of the chare on this rank.
     fn handed_on(&self) -> String {
-        let Parameter { type_name, name, .. } = self;
+        let EntryParameter { type_name, name, .. } = self;
         match (&self.length, self.transfer) {
-            (Some(_), Transfer::Copied) => format!("const_cast<{type_name} *>({name})"),
+            (Some(_), ArrayTransfer::Copied) => format!("const_cast<{type_name} *>({name})"),
             (Some(_), _) => {
                 format!("static_cast<{type_name} *>(const_cast<void *>({name}.ptr))")
             }
@@ -115,14 +115,14 @@ impl Parameter {
 }
 
 impl Parameters {
-    pub(super) fn list(&self) -> &[Parameter] {
+    pub(super) fn list(&self) -> &[EntryParameter] {
         match self {
             Parameters::Message(..) => &[],
             Parameters::Marshalled(list) => list,
         }
     }
 
-    fn each(&self, mut how: impl FnMut(&Parameter) -> String) -> Vec<String> {
+    fn each(&self, mut how: impl FnMut(&EntryParameter) -> String) -> Vec<String> {
         self.list().iter().map(&mut how).collect()
     }
 
@@ -130,7 +130,7 @@ impl Parameters {
     pub(super) fn sent(&self) -> Vec<String> {
         match self {
             Parameters::Message(type_name, name) => vec![format!("{type_name} *{name}")],
-            Parameters::Marshalled(_) => self.each(Parameter::sent),
+            Parameters::Marshalled(_) => self.each(EntryParameter::sent),
         }
     }
 
@@ -152,7 +152,7 @@ impl Parameters {
     pub(super) fn received(&self) -> String {
         match self {
             Parameters::Message(type_name, name) => format!("{type_name} *{name}"),
-            Parameters::Marshalled(_) => self.each(Parameter::received).join(", "),
+            Parameters::Marshalled(_) => self.each(EntryParameter::received).join(", "),
         }
     }
 
@@ -162,7 +162,7 @@ impl Parameters {
             Parameters::Message(_, name) => format!("ck::as_message({name})"),
             Parameters::Marshalled(_) => {
                 let mut items: Vec<String> = first.map(str::to_owned).into_iter().collect();
-                items.extend(self.each(Parameter::marshalled));
+                items.extend(self.each(EntryParameter::marshalled));
                 format!("ck::marshal({})", items.join(", "))
             }
         }
@@ -173,11 +173,13 @@ impl Parameters {
         let Parameters::Marshalled(list) = self else { return self.message(first) };
         // Arrays that were posted are the chare's own; others are copied.
         let items = list.iter().map(|one| match (&one.length, one.transfer) {
-            (Some(length), Transfer::NoCopyPost) => {
-                let Parameter { type_name, name, .. } = one;
+            (Some(length), ArrayTransfer::NoCopyPost) => {
+                let EntryParameter { type_name, name, .. } = one;
                 format!("ck::placed<{type_name}>({name}, static_cast<std::size_t>({length}))")
             }
-            (Some(_), _) => Parameter { transfer: Transfer::Copied, ..one.clone() }.marshalled(),
+            (Some(_), _) => {
+                EntryParameter { transfer: ArrayTransfer::Copied, ..one.clone() }.marshalled()
+            }
             (None, _) => one.marshalled(),
         });
         let items: Vec<String> = first.map(str::to_owned).into_iter().chain(items).collect();
@@ -186,10 +188,10 @@ impl Parameters {
 
     /// What tells senders that their memory has been copied, once a message was made.
     pub(super) fn copied(&self) -> Vec<String> {
-        let lent = self.list().iter().filter(|one| one.transfer != Transfer::Copied);
+        let lent = self.list().iter().filter(|one| one.transfer != ArrayTransfer::Copied);
         lent.filter_map(|one| {
             let length = one.length.as_ref()?;
-            let Parameter { type_name, name, .. } = one;
+            let EntryParameter { type_name, name, .. } = one;
             Some(format!(
                 "{name}.ck_copied(sizeof({type_name}) * static_cast<std::size_t>({length}));"
             ))
@@ -214,7 +216,7 @@ impl Parameters {
     pub(super) fn handed_on(&self) -> String {
         match self {
             Parameters::Message(_, name) => name.clone(),
-            Parameters::Marshalled(_) => self.each(Parameter::handed_on).join(", "),
+            Parameters::Marshalled(_) => self.each(EntryParameter::handed_on).join(", "),
         }
     }
 

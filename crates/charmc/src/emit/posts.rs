@@ -2,21 +2,21 @@
 //! message invokes the method itself.
 
 use super::text::{Text, line};
-use crate::ast::{Chare, Entry, Parameter, Transfer};
+use crate::ast::{ArrayTransfer, Chare, Entry, EntryParameter};
 
 /// The part of a method's function for messages whose arrays are not yet where they are to be.
 pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
     let list = entry.parameters.list();
-    let posted: Vec<&Parameter> =
-        list.iter().filter(|one| one.transfer == Transfer::NoCopyPost).collect();
+    let posted: Vec<&EntryParameter> =
+        list.iter().filter(|one| one.transfer == ArrayTransfer::NoCopyPost).collect();
     out.line("  if (!ck::are_placed(*ck_call.message)) {");
     out.line("  towpath_message_keep(ck_call.message);");
     out.line("  ck::Unmarshaller ck_in(*ck_call.message);");
     out.line("  ck_in.value<bool>();");
     for one in list {
-        let Parameter { name, type_name, .. } = one;
+        let EntryParameter { name, type_name, .. } = one;
         match (&one.length, one.transfer) {
-            (Some(_), Transfer::NoCopyPost) => {
+            (Some(_), ArrayTransfer::NoCopyPost) => {
                 line!(out, "  auto ck_from_{name} = ck_in.array<{type_name}>();");
                 line!(out, "  {type_name} *{name} = nullptr;");
             }
@@ -35,7 +35,7 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
         "  ck::place_arrays(ck_call, ck_entry_{number}, {".replace("{number}", &number.to_string()),
     );
     for (i, one) in posted.iter().enumerate() {
-        let (Parameter { name, .. }, Some(length)) = (one, &one.length) else { continue };
+        let (EntryParameter { name, .. }, Some(length)) = (one, &one.length) else { continue };
         let count = format!("static_cast<std::size_t>({length})");
         line!(out, "    ck::posted(ck_from_{name}, {name}, {count}, ck_post[{i}]),");
     }
@@ -43,9 +43,9 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
     let mut items = vec!["ck::value(true)".to_owned()];
     let mut number = 0;
     for one in list {
-        let Parameter { name, type_name, .. } = one;
+        let EntryParameter { name, type_name, .. } = one;
         items.push(match (&one.length, one.transfer) {
-            (Some(_), Transfer::NoCopyPost) => {
+            (Some(_), ArrayTransfer::NoCopyPost) => {
                 number += 1;
                 format!("ck::placed<{type_name}>(ck_arrays[{}])", number - 1)
             }

@@ -1,7 +1,7 @@
 //! `CProxy_X` and `CProxyElement_X`: how chares are made, and their methods invoked.
 
 use super::creation;
-use super::names::{Listed, prefixed};
+use super::names::{Listed, coordinates, ints, prefixed};
 use super::text::{Text, line};
 use crate::ast::{Attribute, Chare, ChareKind, Entry, Parameters};
 
@@ -135,17 +135,6 @@ fn subscript(index: &str) -> String {
         "CkIndex1D" => "int".to_owned(),
         _ => format!("const {} &", index.replacen("CkIndex", "CkArrayIndex", 1)),
     }
-}
-
-/// Names of as many coordinates as an index has.
-pub(super) fn coordinates(index: &str) -> Vec<String> {
-    let digit = index.strip_prefix("CkIndex").and_then(|rest| rest.strip_suffix('D'));
-    let count = digit.and_then(|digit| digit.parse().ok()).filter(|count| *count <= 6);
-    (1..=count.unwrap_or(0)).map(|i: u32| format!("ck_{i}")).collect()
-}
-
-pub(super) fn ints(names: &[String]) -> String {
-    names.iter().map(|name| format!("int {name}")).collect::<Vec<_>>().join(", ")
 }
 
 /// A method of a proxy up to its parameters, declared or defined, unless proxies of this class do

@@ -4,9 +4,9 @@ mod code;
 mod methods;
 
 use super::text::{Text, line};
-use crate::ast::{Chare, Entry, Parameter, Parameters, Statement, When};
+use crate::ast::{Chare, Entry, EntryParameter, Parameters, Statement, When};
 use crate::triggers::{entries, find_entry};
-use code::{Program, StepKind};
+use code::{StepKind, StepProgram};
 
 /// Whether this method has steps, or is one that steps of the chare wait for.
 pub(super) fn has_steps(chare: &Chare, entry: &Entry) -> bool {
@@ -52,19 +52,20 @@ fn triggers(statement: &Statement, found: &mut impl FnMut(&When)) {
 
 /// A kind of scope: the variables of parameters, or of `forall`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Variables {
+enum ScopeVariables {
     /// And whether they may be those of a result.
     Parameters(Parameters, bool),
     Counter(String),
 }
 
-impl Variables {
+impl ScopeVariables {
     fn names(&self) -> Vec<&str> {
         match self {
-            Variables::Parameters(Parameters::Message(_, name), _) | Variables::Counter(name) => {
+            ScopeVariables::Parameters(Parameters::Message(_, name), _)
+            | ScopeVariables::Counter(name) => {
                 vec![name]
             }
-            Variables::Parameters(Parameters::Marshalled(list), _) => {
+            ScopeVariables::Parameters(Parameters::Marshalled(list), _) => {
                 list.iter().map(|one| one.name.as_str()).collect()
             }
         }
@@ -74,7 +75,7 @@ impl Variables {
 /// The macro with the members that the class gets.
 pub(super) fn declare(out: &mut Text, chare: &Chare) {
     let all: Vec<&Entry> = entries(&chare.members).collect();
-    let program = Program::of(&all);
+    let program = StepProgram::of(&all);
     let mut members = vec!["public:".to_owned()];
     if !program.is_empty() {
         for (number, entry) in all.iter().enumerate().filter(|(_, one)| has_steps(chare, one)) {
@@ -104,7 +105,7 @@ pub(super) fn declare(out: &mut Text, chare: &Chare) {
 /// The functions that the macro has declared.
 pub(super) fn define(out: &mut Text, chare: &Chare, file: &str, output: &str) {
     let all: Vec<&Entry> = entries(&chare.members).collect();
-    let program = Program::of(&all);
+    let program = StepProgram::of(&all);
     if program.is_empty() {
         return;
     }
@@ -131,20 +132,20 @@ pub(super) fn define(out: &mut Text, chare: &Chare, file: &str, output: &str) {
     methods::define(out, chare, &all, &program);
 }
 
-fn define_scope(out: &mut Text, chare: &Chare, kind: usize, variables: &Variables) {
+fn define_scope(out: &mut Text, chare: &Chare, kind: usize, variables: &ScopeVariables) {
     let (template, class) = (chare.template_line(), chare.class());
     line!(out, "{template}struct {class}::ck_scope_{kind} : ck::StepScope {{");
     line!(out, "  int kind() const override {{ return {kind}; }}");
     line!(out, "  explicit ck_scope_{kind}(std::shared_ptr<ck::StepScope> outer)");
     out.line("      : ck::StepScope(std::move(outer)) {}");
     match variables {
-        Variables::Counter(name) => {
+        ScopeVariables::Counter(name) => {
             line!(out, "  ck_scope_{kind}(std::shared_ptr<ck::StepScope> outer, int value)");
             line!(out, "      : ck::StepScope(std::move(outer)), {name}(value) {{}}");
             line!(out, "  void pup(PUP::er &ck_p) override {{ ck_p | {name}; }}");
             line!(out, "  int {name} = 0;");
         }
-        Variables::Parameters(parameters, is_target) => {
+        ScopeVariables::Parameters(parameters, is_target) => {
             line!(
                 out,
                 "  ck_scope_{kind}(std::shared_ptr<ck::StepScope> outer, ck::Arrived message)"
@@ -172,9 +173,9 @@ fn message_scope(out: &mut Text, message: &str, name: &str) {
     out.line("  }");
 }
 
-fn values_scope(out: &mut Text, parameters: &Parameters, list: &[Parameter], is_target: bool) {
+fn values_scope(out: &mut Text, parameters: &Parameters, list: &[EntryParameter], is_target: bool) {
     for one in list {
-        let Parameter { type_name, name, .. } = one;
+        let EntryParameter { type_name, name, .. } = one;
         match one.length {
             Some(_) => line!(out, "  {type_name} *{name} = nullptr;"),
             None => line!(out, "  {type_name} {name} = PUP::detail::fresh<{type_name}>();"),

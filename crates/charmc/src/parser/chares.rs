@@ -1,7 +1,7 @@
 //! Chares of all kinds, and their members.
 
 use super::{Parser, Result};
-use crate::ast::{Chare, ChareKind, Item, Member, Template};
+use crate::ast::{Chare, ChareKind, ChareMember, Item, Template};
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
@@ -76,7 +76,7 @@ impl Parser<'_> {
         Ok(bases)
     }
 
-    fn members(&mut self, chare: &str) -> Result<Vec<Member>> {
+    fn members(&mut self, chare: &str) -> Result<Vec<ChareMember>> {
         let mut members = Vec::new();
         loop {
             let token = self.peek()?;
@@ -85,23 +85,23 @@ impl Parser<'_> {
                     let message = format!("The file ends within {chare}: '}}' is missing.");
                     return Err(self.lexer.error(token.at, message));
                 }
-                TokenKind::Directive => members.push(Member::Directive(self.directive()?)),
+                TokenKind::Directive => members.push(ChareMember::Directive(self.directive()?)),
                 _ => match token.text {
                     "}" => {
                         self.next()?;
                         return Ok(members);
                     }
                     ";" => drop(self.next()?),
-                    "entry" => members.push(Member::Entry(Box::new(self.entry(chare)?))),
+                    "entry" => members.push(ChareMember::Entry(Box::new(self.entry(chare)?))),
                     "template" => {
                         let message = "Templates of entry methods are not supported: declare a \
                             method for each type.";
                         return Err(self.lexer.error(token.at, message));
                     }
                     "initnode" | "initproc" | "initcall" => {
-                        members.push(Member::Initialiser(self.initialiser()?));
+                        members.push(ChareMember::Initialiser(self.initialiser()?));
                     }
-                    "PUPable" => members.push(Member::Pupable(self.pupable()?)),
+                    "PUPable" => members.push(ChareMember::Pupable(self.pupable()?)),
                     _ => return self.unexpected(token, "'entry' or the end of the chare, '}',"),
                 },
             }

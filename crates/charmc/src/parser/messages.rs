@@ -1,11 +1,11 @@
 //! Messages.
 
 use super::{Parser, Result};
-use crate::ast::{Message, MessageArray, Template};
+use crate::ast::{MessageArray, MessageType, Template};
 
 impl Parser<'_> {
     /// `message M { int a[]; };` and `message M;`
-    pub(super) fn message(&mut self, template: Option<Template>) -> Result<Message> {
+    pub(super) fn message(&mut self, template: Option<Template>) -> Result<MessageType> {
         self.next()?;
         let name = self.type_of_template()?;
         let mut arrays = Vec::new();
@@ -16,7 +16,7 @@ impl Parser<'_> {
         } else if !self.peek()?.is(";") {
             return self.unexpected(self.peek()?, "'{' or ';'");
         }
-        Ok(Message { template, name, arrays })
+        Ok(MessageType { template, name, arrays })
     }
 
     fn message_array(&mut self) -> Result<MessageArray> {

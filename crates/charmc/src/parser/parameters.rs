@@ -1,7 +1,7 @@
 //! Parameters of entry methods and of `when`.
 
 use super::{Parser, Result};
-use crate::ast::{Parameter, Parameters, Transfer};
+use crate::ast::{ArrayTransfer, EntryParameter, Parameters};
 
 impl Parser<'_> {
     /// `(int n, double a[n])`, `(Message *m)`, `(void)` or `()`
@@ -22,7 +22,7 @@ impl Parser<'_> {
         self.message_or_values(list, begin)
     }
 
-    fn message_or_values(&self, list: Vec<Parameter>, begin: usize) -> Result<Parameters> {
+    fn message_or_values(&self, list: Vec<EntryParameter>, begin: usize) -> Result<Parameters> {
         if let [only] = list.as_slice() {
             if only.type_name == "void" && only.length.is_none() {
                 return Ok(Parameters::Marshalled(Vec::new()));
@@ -35,7 +35,7 @@ impl Parser<'_> {
             }
         }
         let pointer = list.iter().find(|one| one.type_name.ends_with('*'));
-        if let Some(Parameter { type_name, name, .. }) = pointer {
+        if let Some(EntryParameter { type_name, name, .. }) = pointer {
             let message = format!(
                 "'{type_name}{name}' is a pointer, which says nothing on another rank: give the \
                  length, as in '{name}[n]', or let a message be the only parameter."
@@ -49,19 +49,19 @@ impl Parser<'_> {
         Ok(Parameters::Marshalled(list))
     }
 
-    fn parameter(&mut self, number: usize) -> Result<Parameter> {
+    fn parameter(&mut self, number: usize) -> Result<EntryParameter> {
         let begin = self.peek()?;
         let transfer = match begin.text {
-            "nocopy" | "Rdma" | "rdma" => Transfer::NoCopy,
-            "nocopypost" => Transfer::NoCopyPost,
+            "nocopy" | "Rdma" | "rdma" => ArrayTransfer::NoCopy,
+            "nocopypost" => ArrayTransfer::NoCopyPost,
             "nocopydevice" => {
                 let message = "Arrays in the memory of a device ('nocopydevice') are not \
                     supported.";
                 return Err(self.lexer.error(begin.at, message));
             }
-            _ => Transfer::Copied,
+            _ => ArrayTransfer::Copied,
         };
-        if transfer != Transfer::Copied || begin.is("conditional") {
+        if transfer != ArrayTransfer::Copied || begin.is("conditional") {
             self.next()?;
         }
         let (type_name, reference) = self.type_name()?;
@@ -73,13 +73,13 @@ impl Parser<'_> {
             format!("ck_parameter{number}")
         };
         let length = self.array_length()?;
-        if transfer != Transfer::Copied && length.is_none() {
+        if transfer != ArrayTransfer::Copied && length.is_none() {
             let message = format!("{} is for arrays: give the length, '[n]'.", begin.text);
             return Err(self.lexer.error(begin.at, message));
         }
         let default =
             if self.accept("=")? { Some(self.lexer.cpp_until(",)")?.0.to_owned()) } else { None };
-        Ok(Parameter { type_name, reference, name, length, transfer, default })
+        Ok(EntryParameter { type_name, reference, name, length, transfer, default })
     }
 
     fn array_length(&mut self) -> Result<Option<String>> {

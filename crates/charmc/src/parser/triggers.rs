@@ -1,11 +1,11 @@
 //! Whether statements wait for entry methods that exist.
 
 use super::{Parser, Result};
-use crate::ast::{Entry, Member, Parameters, Statement, Trigger, When};
+use crate::ast::{ChareMember, Entry, Parameters, Statement, Trigger, When};
 use crate::triggers::find_entry;
 
 impl Parser<'_> {
-    pub(super) fn check_steps(&self, members: &[Member]) -> Result<()> {
+    pub(super) fn check_steps(&self, members: &[ChareMember]) -> Result<()> {
         let entries: Vec<&Entry> = crate::triggers::entries(members).collect();
         for body in entries.iter().filter_map(|entry| entry.body.as_ref()) {
             self.check_statement(body, &entries)?;

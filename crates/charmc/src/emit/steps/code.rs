@@ -1,6 +1,6 @@
 //! The steps of a class as a program: code that runs at once, and jumps between it.
 
-use super::Variables;
+use super::ScopeVariables;
 use crate::ast::{Attribute, Cpp, Entry, Parameters, Statement, Trigger, When};
 use crate::triggers::find_entry;
 
@@ -26,7 +26,7 @@ impl StepKind {
 
 /// A piece of C++, and the scopes that it sees, from outside.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct StepCode {
     pub(super) kind: StepKind,
     pub(super) code: Cpp,
     pub(super) scopes: Vec<usize>,
@@ -34,11 +34,11 @@ pub(super) struct Step {
 
 /// All steps of a class.
 #[derive(Debug, Default)]
-pub(super) struct Program {
+pub(super) struct StepProgram {
     /// The lines of the switch.
     pub(super) cases: Vec<String>,
-    pub(super) steps: Vec<Step>,
-    pub(super) scopes: Vec<Variables>,
+    pub(super) steps: Vec<StepCode>,
+    pub(super) scopes: Vec<ScopeVariables>,
     /// Where each entry method begins, and the scope of its parameters.
     pub(super) begins: Vec<Option<(usize, Option<usize>)>>,
     labels: usize,
@@ -46,16 +46,16 @@ pub(super) struct Program {
 
 /// Translates the statements of one method.
 struct Method<'p> {
-    program: &'p mut Program,
+    program: &'p mut StepProgram,
     entries: &'p [&'p Entry],
     /// The scopes that the next statement sees.
     visible: Vec<usize>,
 }
 
-impl Program {
+impl StepProgram {
     /// The program of the methods that have a body.
-    pub(super) fn of(entries: &[&Entry]) -> Program {
-        let mut program = Program::default();
+    pub(super) fn of(entries: &[&Entry]) -> StepProgram {
+        let mut program = StepProgram::default();
         for entry in entries {
             let begin = entry.body.as_ref().map(|body| {
                 let mut method = Method { program: &mut program, entries, visible: Vec::new() };
@@ -135,11 +135,11 @@ impl Method<'_> {
     /// Code that sees what is visible here: its call.
     fn call(&mut self, kind: StepKind, code: &Cpp) -> String {
         let scopes = self.visible.clone();
-        self.program.steps.push(Step { kind, code: code.clone(), scopes });
+        self.program.steps.push(StepCode { kind, code: code.clone(), scopes });
         format!("ck_step_{}(ck_thread->scope.get())", self.program.steps.len() - 1)
     }
 
-    fn scope(&mut self, variables: Variables) -> usize {
+    fn scope(&mut self, variables: ScopeVariables) -> usize {
         self.program.scopes.push(variables);
         let kind = self.program.scopes.len() - 1;
         self.visible.push(kind);
@@ -150,7 +150,7 @@ impl Method<'_> {
     fn enter(&mut self, parameters: &Parameters, entry: &Entry) -> Option<usize> {
         let is_target = entry.has(Attribute::ReductionTarget);
         let is_empty = matches!(parameters, Parameters::Marshalled(list) if list.is_empty());
-        (!is_empty).then(|| self.scope(Variables::Parameters(parameters.clone(), is_target)))
+        (!is_empty).then(|| self.scope(ScopeVariables::Parameters(parameters.clone(), is_target)))
     }
 
     fn run(&mut self, kind: StepKind, code: &Cpp) {
@@ -229,7 +229,7 @@ impl Method<'_> {
     fn for_all(&mut self, name: &str, [begin, end, step]: [&Cpp; 3], body: &Statement) {
         let (at, after) = (self.new_label(), self.new_label());
         let [begin, end, step] = [begin, end, step].map(|one| self.call(StepKind::Number, one));
-        let kind = self.scope(Variables::Counter(name.to_owned()));
+        let kind = self.scope(ScopeVariables::Counter(name.to_owned()));
         self.line("  {");
         self.line("  std::vector<std::pair<int, std::shared_ptr<ck::StepScope>>> ck_children;");
         self.line(format!("  const int ck_end = {end}, ck_by = ck::checked_step({step});"));

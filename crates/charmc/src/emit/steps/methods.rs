@@ -1,11 +1,11 @@
 //! The switch, and the methods that give messages to it.
 
 use super::super::text::{Text, line};
-use super::code::Program;
+use super::code::StepProgram;
 use super::has_steps;
 use crate::ast::{Chare, Entry};
 
-pub(super) fn define(out: &mut Text, chare: &Chare, all: &[&Entry], program: &Program) {
+pub(super) fn define(out: &mut Text, chare: &Chare, all: &[&Entry], program: &StepProgram) {
     let (template, class) = (chare.template_line(), chare.class());
     line!(out, "{template}void {class}::ck_advance(ck::StepState &ck_state,");
     out.line("    const ck::StepThreadPointer &ck_thread) {");
@@ -22,7 +22,7 @@ pub(super) fn define(out: &mut Text, chare: &Chare, all: &[&Entry], program: &Pr
     }
 }
 
-fn define_packing(out: &mut Text, chare: &Chare, program: &Program) {
+fn define_packing(out: &mut Text, chare: &Chare, program: &StepProgram) {
     let (template, class) = (chare.template_line(), chare.class());
     line!(out, "{template}std::shared_ptr<ck::StepScope> {class}::ck_make_scope(int ck_kind) {{");
     out.line("  switch (ck_kind) {");
@@ -41,7 +41,13 @@ fn define_packing(out: &mut Text, chare: &Chare, program: &Program) {
 }
 
 /// What is done with a message that was kept.
-fn define_taking(out: &mut Text, chare: &Chare, number: usize, entry: &Entry, program: &Program) {
+fn define_taking(
+    out: &mut Text,
+    chare: &Chare,
+    number: usize,
+    entry: &Entry,
+    program: &StepProgram,
+) {
     let (template, class) = (chare.template_line(), chare.class());
     line!(out, "{template}void {class}::ck_take_{number}(const towpath_message &ck_kept) {{");
     let Some((at, scope)) = program.begins[number] else {
