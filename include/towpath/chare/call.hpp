@@ -57,24 +57,36 @@ inline bool is_same(const towpath_chare_id &a, const towpath_chare_id &b) {
            std::memcmp(a.index.words, b.index.words, sizeof a.index.words) == 0;
 }
 
-// What the compiler calls T, out of the name of this function.
+// The name of this function with its argument, as the compiler writes it. It returns a pointer since
+// GCC adds what a name such as std::string stands for.
+template <class T>
+const char *text_of_type() {
+    return __PRETTY_FUNCTION__;
+}
+template <auto Member>
+const char *text_of_member() {
+    return __PRETTY_FUNCTION__;
+}
+
+// What follows "T = " or "Member = " there.
+inline std::string argument_in(std::string_view text) {
+    auto begin = text.find(" = ") + 3;
+    return std::string(text.substr(begin, text.rfind(']') - begin));
+}
+
+// What the compiler calls T.
 template <class T>
 std::string type_name() {
-    std::string_view text = __PRETTY_FUNCTION__;
-    auto begin = text.find("T = ") + 4;
-    auto end = text.find_first_of(";]", begin);
-    return std::string(text.substr(begin, end - begin));
+    return argument_in(text_of_type<T>());
 }
 
 // The name of a member, without its class.
 template <auto Member>
 std::string member_name() {
-    std::string_view text = __PRETTY_FUNCTION__;
-    text.remove_prefix(text.find("Member = ") + 9);
+    std::string text = argument_in(text_of_member<Member>());
     auto begin = text.rfind("::") + 2;
-    auto end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789",
-                                      begin);
-    return std::string(text.substr(begin, end - begin));
+    auto end = text.find(')', begin);
+    return text.substr(begin, end - begin);
 }
 
 // The parameters of a function, in parentheses.

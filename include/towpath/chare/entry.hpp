@@ -59,6 +59,8 @@ template <class R, class C, class... P>
 struct MemberTraits<R (C::*)(P...) const> : MethodTraits<R, C, P...> {};
 template <class R, class C, class... P>
 struct MemberTraits<R (C::*)(P...) noexcept> : MethodTraits<R, C, P...> {};
+template <class R, class C, class... P>
+struct MemberTraits<R (C::*)(P...) const noexcept> : MethodTraits<R, C, P...> {};
 
 template <class C, class... P>
 struct MemberTraits<Mailbox<P...> C::*> {

@@ -11,13 +11,16 @@
 #include <cstddef>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <unordered_map>
@@ -57,11 +60,32 @@ inline constexpr bool is_tuple<std::pair<A, B>> = true;
 template <class T, class Archive>
 concept HasSerialize = requires(T &value, Archive &archive) { value.serialize(archive); };
 
-// Copied byte by byte. Pointers mean nothing on another rank.
+// Addresses mean nothing on another rank.
 template <class T>
-concept Plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
-                !std::is_member_pointer_v<T> && !is_tuple<T> &&
-                !requires { typename T::is_not_serializable; };
+inline constexpr bool has_address = std::is_pointer_v<T> || std::is_member_pointer_v<T>;
+template <class T>
+inline constexpr bool has_address<std::reference_wrapper<T>> = true;
+template <class C, class Traits>
+inline constexpr bool has_address<std::basic_string_view<C, Traits>> = true;
+template <class T, std::size_t N>
+inline constexpr bool has_address<std::span<T, N>> = true;
+
+class Sizer;
+
+// Copied byte by byte.
+template <class T>
+inline constexpr bool is_plain = std::is_trivially_copyable_v<T> && !has_address<T> &&
+                                 !is_tuple<T> && !HasSerialize<T, Sizer> &&
+                                 !requires { typename T::is_not_serializable; };
+template <class T>
+inline constexpr bool is_plain<std::optional<T>> = is_plain<T>;
+template <class T, std::size_t N>
+inline constexpr bool is_plain<std::array<T, N>> = is_plain<T>;
+template <class T, std::size_t N>
+inline constexpr bool is_plain<T[N]> = is_plain<T>;
+
+template <class T>
+concept Plain = is_plain<T>;
 
 template <class T>
 concept Resizable = requires(T &value) {

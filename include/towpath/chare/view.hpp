@@ -16,7 +16,8 @@ class View {
 public:
     static_assert(std::is_const_v<T>, "what a message contains is not changed: View<const T>");
     static_assert(detail::Plain<std::remove_const_t<T>>,
-                  "elements of a View are copied byte by byte; use std::vector for others");
+                  "elements of a View are copied byte by byte: they have no member serialize and no "
+                  "addresses; use std::vector for others");
     static_assert(alignof(T) <= detail::array_alignment);
     using value_type = std::remove_const_t<T>;
 
