@@ -171,7 +171,7 @@ int towpath_start(const towpath_program *program);
 uint32_t towpath_rank(void);
 uint32_t towpath_ranks(void);
 /* On rank 0, once: the other ranks take in the read-only data, and begin. Until then they keep what
- * arrives. Fails on another rank. */
+ * arrives. Fails on another rank. If towpath_fail was called before, the job ends. */
 int towpath_begin(const void *read_only, size_t bytes);
 /* Runs the scheduler until the job ends, and gives its code. When it fails, the code is 1. */
 int towpath_run(int *code);
@@ -229,6 +229,9 @@ int towpath_call_back(const towpath_callback *callback, const void *value, size_
  * another contribution has one. */
 int towpath_contribute(const towpath_chare_id *id, uint32_t reducer, const void *value,
                        size_t bytes, const towpath_callback *callback);
+/* The number of the next reduction of a chare: of each reduction, it is the same for all that
+ * contribute. */
+int towpath_next_reduction(const towpath_chare_id *id, uint32_t *number);
 /* Tells a callback when no message is left anywhere. */
 int towpath_start_quiescence(const towpath_callback *callback);
 

@@ -208,6 +208,22 @@ pub unsafe extern "C" fn towpath_contribute(
     }))
 }
 
+/// The number of the next reduction of a chare.
+///
+/// # Safety
+/// The pointers are as the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_next_reduction(id: *const CChareId, number: *mut u32) -> c_int {
+    // SAFETY: the caller has such a name.
+    let id = unsafe { &*id };
+    status(with_runtime(|runtime| {
+        let next = runtime.next_reduction(id.id()?).map_err(sentence)?;
+        // SAFETY: the caller has memory for the number.
+        unsafe { number.write(next) };
+        Ok(())
+    }))
+}
+
 /// Tells a callback of quiescence.
 ///
 /// # Safety

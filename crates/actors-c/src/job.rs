@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use towpath_actors::{QueueOrder, Runtime};
+use towpath_actors::{ActorError, QueueOrder, Runtime};
 
-use crate::failure::status;
+use crate::failure::{outcome, status};
 use crate::messages::bytes;
 use crate::program::Program;
 use crate::registry;
@@ -95,6 +95,9 @@ pub unsafe extern "C" fn towpath_begin(read_only: *const c_void, length: usize) 
             return Err("towpath_begin is for rank 0; other ranks begin when it has".into());
         }
         job.runtime.begin(job.fingerprint, data.to_vec());
+        if let Err(reason) = outcome() {
+            job.runtime.fail(ActorError::Main { reason });
+        }
         Ok(())
     }))
 }

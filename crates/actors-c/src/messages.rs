@@ -121,6 +121,14 @@ impl CMessage {
         if self.memory == RECEIVED {
             return Err(NOT_THE_PROGRAMS.into());
         }
+        let room = self.memory[0] * size_of::<Block>() - HEADER_BYTES;
+        if self.bytes > room {
+            return Err(format!(
+                "the message was made for {room} bytes at most, but now says {}; it may shrink, \
+                 not grow",
+                self.bytes
+            ));
+        }
         let mut header = ActorHeader::new(kind, collection.0, index, self.entry);
         header.flags = (self.flags & SETTABLE) as u16;
         (header.priority, header.reference) = (self.priority, self.reference);

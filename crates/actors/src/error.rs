@@ -23,6 +23,9 @@ pub enum ActorError {
     /// A method has failed.
     #[error("{method} of {chare}{index} failed: {reason}")]
     Method { chare: String, method: String, index: Index, reason: String },
+    /// The function that makes the first chares has failed.
+    #[error("the main function failed: {reason}")]
+    Main { reason: String },
     /// A function that is the callback of a result has failed.
     #[error("a function that was called with a result on rank {rank} failed: {reason}")]
     Function { rank: u32, reason: String },

@@ -225,6 +225,18 @@ impl Runtime {
         self.noticed(self.request_broadcast(message.into()));
     }
 
+    /// The number of the next reduction of a chare of this rank.
+    ///
+    /// # Errors
+    /// The chare is not here.
+    pub fn next_reduction(&self, id: ChareId) -> Result<u32, ActorError> {
+        let state = self.state.borrow();
+        let collection = state.collections.get(&id.collection);
+        let element = collection.and_then(|known| known.element(&id.index));
+        let not_here = ActorError::NotHere { what: "contribute", rank: state.rank };
+        Ok(element.ok_or(not_here)?.reduction)
+    }
+
     /// Contributes to the next reduction of a chare of this rank, and returns its number.
     ///
     /// # Errors

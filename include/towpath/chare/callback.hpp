@@ -94,8 +94,23 @@ struct FunctionCompletion : Completion {
     Function function;
 };
 
+// The parameter of a function without or with one.
 template <class Function>
-struct FunctionValue : FunctionValue<decltype(&Function::operator())> {};
+struct FunctionValue {
+    static_assert(!sizeof(Function), "a callback calls a function, or a lambda that is no template, "
+                                     "with one parameter or none, which returns nothing");
+};
+template <class Function>
+    requires requires { &Function::operator(); }
+struct FunctionValue<Function> : FunctionValue<decltype(&Function::operator())> {};
+template <>
+struct FunctionValue<void (*)()> {
+    using type = void;
+};
+template <class V>
+struct FunctionValue<void (*)(V)> {
+    using type = std::decay_t<V>;
+};
 template <class C>
 struct FunctionValue<void (C::*)() const> {
     using type = void;

@@ -72,18 +72,56 @@ struct MemberTraits<Mailbox<P...> C::*> {
     static std::string parameter_names() { return detail::parameter_names<P...>(); }
 };
 
+// These can be parameters of an entry method or a constructor.
+template <class Parameters>
+inline constexpr bool are_default_constructible = false;
+template <class... P>
+inline constexpr bool are_default_constructible<std::tuple<P...>> =
+    (std::is_default_constructible_v<P> && ...);
+template <class Parameters>
+inline constexpr bool are_serializable = false;
+template <class... P>
+inline constexpr bool are_serializable<std::tuple<P...>> = (Serializable<P> && ...);
+
+template <class Parameters>
+consteval bool are_parameters() {
+    static_assert(are_serializable<Parameters>,
+                  "a parameter cannot be sent: pointers mean nothing on another rank (use View for "
+                  "arrays), and classes need a member template <class Archive> void "
+                  "serialize(Archive &archive)");
+    static_assert(are_default_constructible<Parameters>,
+                  "a parameter that is sent has a constructor without parameters");
+    return are_serializable<Parameters> && are_default_constructible<Parameters>;
+}
+
 }  // namespace towpath::detail
 
 namespace towpath {
 
-// Pointer to a method, or a mailbox, of T or of a base of it.
+// Pointer to a method, or a mailbox, of T or of a base of it. Otherwise a sentence says what is wrong.
 template <auto Member, class T>
-concept EntryOf = detail::MemberTraits<decltype(Member)>::is_entry &&
-                  std::is_base_of_v<typename detail::MemberTraits<decltype(Member)>::Class, T>;
+consteval bool is_entry_of() {
+    using Traits = detail::MemberTraits<decltype(Member)>;
+    static_assert(Traits::is_entry, "an entry method is a method or a Mailbox of the chare, as in "
+                                    "send<&Cell::receive>(...)");
+    if constexpr (Traits::is_entry) {
+        constexpr bool is_of_chare = std::is_base_of_v<typename Traits::Class, T>;
+        static_assert(is_of_chare, "this is a method of another class than the chare's");
+        return is_of_chare && detail::are_parameters<typename Traits::Parameters>();
+    }
+    return false;
+}
 
 // The same, but no mailbox.
 template <auto Member, class T>
-concept MethodOf = EntryOf<Member, T> && !detail::MemberTraits<decltype(Member)>::is_mailbox;
+consteval bool is_method_of() {
+    if constexpr (is_entry_of<Member, T>()) {
+        constexpr bool is_mailbox = detail::MemberTraits<decltype(Member)>::is_mailbox;
+        static_assert(!is_mailbox, "a Mailbox gives no result, and no callback tells it one");
+        return !is_mailbox;
+    }
+    return false;
+}
 
 }  // namespace towpath
 
@@ -205,13 +243,13 @@ template <class T>
 struct TypeRecord {
     static std::size_t packed_bytes(void *, void *object) {
         Sizer sizer;
-        guarded([&] { static_cast<T *>(object)->pack(sizer); });
+        guarded([&] { static_cast<T *>(object)->serialize(sizer); });
         return sizer.size();
     }
     static void pack(void *, void *object, void *into, std::size_t) {
         guarded([&] {
             Writer writer(into);
-            static_cast<T *>(object)->pack(writer);
+            static_cast<T *>(object)->serialize(writer);
         });
     }
     static void *unpack(void *, const towpath_chare_id *id, const void *packed,
@@ -219,7 +257,7 @@ struct TypeRecord {
         return construct<T>(id, [&] {
             auto object = std::make_unique<T>();
             Reader reader(packed, bytes);
-            object->pack(reader);
+            object->serialize(reader);
             return object.release();
         });
     }
@@ -238,6 +276,16 @@ struct TypeRecord {
 
     static inline Registered<towpath_type> type{type_name<T>(), record(), towpath_register_type};
 };
+
+template <class T, class... P>
+consteval bool can_construct() {
+    if constexpr (are_parameters<std::tuple<P...>>()) {
+        static_assert(std::is_constructible_v<T, P...>,
+                      "the chare has no constructor for these arguments");
+        return std::is_constructible_v<T, P...>;
+    }
+    return false;
+}
 
 // A constructor of T with parameters of these types.
 template <class T, class... P>

@@ -102,7 +102,8 @@ int run(Main main) {
     try {
         detail::check(towpath_start(&program));
         if (rank() == 0) {
-            detail::call_main(main);
+            // Also if it fails: then this ends the job.
+            detail::guarded([&] { detail::call_main(main); });
             detail::send_read_only();
         }
         detail::check(towpath_run(&code));

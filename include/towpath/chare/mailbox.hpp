@@ -93,14 +93,14 @@ private:
 //     neighbour.with({.reference = iteration}).send<&Block::edges>(side, values);
 //     auto edge = co_await edges.receive(iteration);
 //
-// A chare that migrates serializes its mailboxes.
+// A chare that migrates serializes its mailboxes. A mailbox stays in place while a coroutine waits.
 template <class... P>
 class Mailbox {
 public:
     // The next message.
-    auto receive() { return Awaiter{this, std::nullopt}; }
+    auto receive() { return Awaiter{{}, this, std::nullopt}; }
     // The next message with this reference number.
-    auto receive(std::uint32_t reference) { return Awaiter{this, reference}; }
+    auto receive(std::uint32_t reference) { return Awaiter{{}, this, reference}; }
     // How many messages wait.
     std::size_t size() const { return messages_.size(); }
 
@@ -125,22 +125,22 @@ public:
     void deliver(detail::KeptMessage message) {
         auto reference = message.get().reference;
         messages_.push_back(std::move(message));
-        auto fits = [&](Awaiter *waiter) { return waiter->fits(reference); };
+        auto fits = [&](detail::Suspension *waiter) {
+            return static_cast<Awaiter *>(waiter)->fits(reference);
+        };
         auto found = std::ranges::find_if(waiting_, fits);
         if (found == waiting_.end())
             return;
-        auto *awaiter = *found;
-        waiting_.erase(found);
+        auto *awaiter = static_cast<Awaiter *>(*found);
         awaiter->take();
-        awaiter->suspension.resume();
+        awaiter->resume();
     }
 
 private:
-    struct Awaiter {
+    struct Awaiter : detail::Suspension {
         Mailbox *mailbox;
         std::optional<std::uint32_t> reference;
         std::optional<detail::KeptMessage> message{};
-        detail::Suspension suspension{};
 
         bool fits(std::uint32_t sent) const { return !reference || *reference == sent; }
 
@@ -156,14 +156,13 @@ private:
 
         bool await_ready() { return take(); }
         void await_suspend(std::coroutine_handle<> handle) {
-            suspension.suspend(handle);
-            mailbox->waiting_.push_back(this);
+            suspend(handle, mailbox->waiting_);
         }
         Received<P...> await_resume() { return Received<P...>(std::move(*message)); }
     };
 
     std::deque<detail::KeptMessage> messages_;
-    std::vector<Awaiter *> waiting_;
+    detail::Suspension::List waiting_;
 };
 
 }  // namespace towpath

@@ -49,6 +49,9 @@ public:
         static_assert(detail::Migratable<T>,
                       "a chare that migrates has a constructor without parameters, and a member "
                       "template <class Archive> void serialize(Archive &archive)");
+        if (rank < 0)
+            throw Error("migrate was called with rank " + std::to_string(rank) +
+                        "; ranks are numbered from 0");
         detail::check(towpath_migrate(&id_, static_cast<std::uint32_t>(rank)));
     }
     void destroy() { detail::check(towpath_destroy(&id_)); }
@@ -75,13 +78,11 @@ public:
         requires ReductionOf<Operation, V>
     auto reduce(Operation operation, const V &value) {
         auto result = std::make_shared<detail::FutureState<V>>();
-        if (!awaited_)
-            awaited_ = std::make_unique<Awaited>();
-        (*awaited_)[++reductions_] = result;
         towpath_callback told{};
+        detail::check(towpath_next_reduction(&id_, &told.reference));
+        awaited_[told.reference] = result;
         told.kind = TOWPATH_CALL_ALL;
         told.entry = detail::ReducedRecord<T>::entry.number();
-        told.reference = reductions_;
         told.collection = id_.collection;
         contribute(operation, value, Callback(told));
         return detail::FutureAwaiter<V>{result};
@@ -90,17 +91,8 @@ public:
     // For the library: the result of a reduction that methods wait for.
     void reduced(std::uint32_t number, const void *value, std::size_t bytes) {
         // An element that was made since has not contributed.
-        if (!awaited_)
-            return;
-        if (auto waiting = awaited_->extract(number))
+        if (auto waiting = awaited_.extract(number))
             waiting.mapped()->complete(value, bytes);
-    }
-
-    // For the library: packs the base and the object.
-    template <class Archive>
-    void pack(Archive &archive) {
-        archive.plain(reductions_);
-        static_cast<T *>(this)->serialize(archive);
     }
 
 protected:
@@ -115,10 +107,7 @@ protected:
 
 private:
     towpath_chare_id id_;
-    std::uint32_t reductions_ = 0;
-    // Most chares never wait for one.
-    using Awaited = std::map<std::uint32_t, std::shared_ptr<detail::Completion>>;
-    std::unique_ptr<Awaited> awaited_;
+    std::map<std::uint32_t, std::shared_ptr<detail::Completion>> awaited_;
 };
 
 }  // namespace towpath

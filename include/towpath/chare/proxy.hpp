@@ -24,9 +24,6 @@ struct NoCopy {
     const T *data;
     std::size_t size;
     Callback done;
-
-    // A short one is copied into the message, which takes less time.
-    bool is_short() const { return size * sizeof(T) < detail::beside; }
 };
 
 template <detail::Plain T>
@@ -53,21 +50,11 @@ decltype(auto) converted(A &&argument) {
     if constexpr (std::is_same_v<Argument, P>)
         return static_cast<const P &>(argument);
     else if constexpr (is_view<P> && is_nocopy<Argument>)
-        return argument.is_short() ? P(argument.data, argument.size)
-                                   : P(argument.data, argument.size, argument.done.get());
+        return P(argument.data, argument.size, argument.done.get());
     else if constexpr (is_view<P> && std::ranges::contiguous_range<Argument>)
         return P(std::ranges::data(argument), std::ranges::size(argument));
     else
         return static_cast<P>(std::forward<A>(argument));
-}
-
-// Calls the callback of an array that has been copied.
-template <class A>
-void tell_copied(const A &argument) {
-    if constexpr (is_nocopy<A>) {
-        if (argument.is_short())
-            argument.done();
-    }
 }
 
 template <class Archive>
@@ -102,12 +89,35 @@ towpath_message message_of(std::uint32_t entry, const SendOptions &options, cons
     return message;
 }
 
-template <class Parameters, class... A>
-inline constexpr bool fits = false;
+// Whether an argument can be given for a parameter of this type.
+template <class P, class A>
+inline constexpr bool converts = std::is_convertible_v<A, P> ||
+                                 std::is_same_v<std::remove_cvref_t<A>, P>;
+template <class T, class A>
+consteval bool converts_to_view() {
+    using Argument = std::remove_cvref_t<A>;
+    using Element = std::remove_const_t<T>;
+    if constexpr (std::ranges::contiguous_range<Argument>)
+        return std::is_same_v<std::ranges::range_value_t<Argument>, Element>;
+    else
+        return std::is_same_v<Argument, NoCopy<Element>>;
+}
+template <class T, class A>
+inline constexpr bool converts<View<T>, A> = converts_to_view<T, A>();
+
+// Arguments fit to parameters. Otherwise a sentence says what is wrong.
 template <class... P, class... A>
-    requires(sizeof...(P) == sizeof...(A))
-inline constexpr bool fits<std::tuple<P...>, A...> =
-    (requires(A &&argument) { converted<P>(std::forward<A>(argument)); } && ...);
+consteval bool do_fit(std::tuple<P...> *, std::type_identity<A>...) {
+    static_assert(sizeof...(P) == sizeof...(A),
+                  "the entry method has another number of parameters");
+    if constexpr (sizeof...(P) == sizeof...(A)) {
+        static_assert((converts<P, A> && ...),
+                      "an argument does not convert to the parameter of the entry method; for a "
+                      "View it is a contiguous range, or nocopy, of the same elements");
+        return (converts<P, A> && ...);
+    }
+    return false;
+}
 
 // A message with these arguments as parameters.
 template <class... P, class... A>
@@ -141,17 +151,50 @@ I index_of(const towpath_index &words) {
     return index;
 }
 
+// A constructor of T, and its parameters as bytes.
+template <class T>
+struct Constructor {
+    std::uint32_t number = 0;
+    std::vector<std::byte> parameters;
+
+    template <class... A>
+    explicit Constructor(A &&...arguments) {
+        if constexpr (can_construct<T, std::decay_t<A>...>()) {
+            std::tuple<std::decay_t<A>...> sent(std::forward<A>(arguments)...);
+            Sizer sizer;
+            sizer & sent;
+            parameters.resize(sizer.size());
+            Writer(parameters.data()) & sent;
+            number = ConstructorRecord<T, std::decay_t<A>...>::entry.number();
+        }
+    }
+};
+
 template <auto Member>
 using ParametersOf = typename MemberTraits<decltype(Member)>::Parameters;
 template <auto Member>
 using ResultOf =
-    typename TaskResult<typename MemberTraits<decltype(Member)>::Result>::type;
+    std::remove_cvref_t<typename TaskResult<typename MemberTraits<decltype(Member)>::Result>::type>;
 
 }  // namespace detail
 
-// These arguments fit to the parameters of an entry method.
-template <auto Member, class... A>
-concept ArgumentsOf = detail::fits<detail::ParametersOf<Member>, A...>;
+template <auto Member, class T, class... A>
+consteval bool can_send() {
+    if constexpr (is_entry_of<Member, T>())
+        return detail::do_fit(static_cast<detail::ParametersOf<Member> *>(nullptr),
+                              std::type_identity<A>()...);
+    return false;
+}
+
+template <auto Member, class T>
+consteval bool takes_result() {
+    if constexpr (is_method_of<Member, T>()) {
+        constexpr bool fits = std::tuple_size_v<detail::ParametersOf<Member>> <= 1;
+        static_assert(fits, "a method that is told of a result has one parameter, or none");
+        return fits;
+    }
+    return false;
+}
 
 template <class T>
 class ElementProxy;
@@ -163,7 +206,6 @@ public:
     Sender(const Proxy &proxy, const SendOptions &options) : proxy_(proxy), options_(options) {}
 
     template <auto Member, class... A>
-        requires EntryOf<Member, typename Proxy::Chare> && ArgumentsOf<Member, A...>
     void send(A &&...arguments) const {
         proxy_.template send_with<Member>(options_, std::forward<A>(arguments)...);
     }
@@ -184,7 +226,6 @@ public:
 
     // Sends a message that invokes a method of it, or reaches a mailbox.
     template <auto Member, class... A>
-        requires EntryOf<Member, T> && ArgumentsOf<Member, A...>
     void send(A &&...arguments) const {
         send_with<Member>(SendOptions(), std::forward<A>(arguments)...);
     }
@@ -193,27 +234,30 @@ public:
 
     // Invokes a method, whose result the future gets.
     template <auto Member, class... A>
-        requires MethodOf<Member, T> && ArgumentsOf<Member, A...>
     auto call(A &&...arguments) const {
-        Future<detail::ResultOf<Member>> result;
-        auto message = detail::message_for(
-            static_cast<detail::ParametersOf<Member> *>(nullptr),
-            detail::CallRecord<T, Member>::entry.number(), SendOptions(), result.callback(),
-            std::forward<A>(arguments)...);
-        detail::check(towpath_invoke(&id_, &message));
-        (detail::tell_copied(arguments), ...);
-        return result;
+        if constexpr (is_method_of<Member, T>() && can_send<Member, T, A...>()) {
+            Future<detail::ResultOf<Member>> result;
+            auto message = detail::message_for(
+                static_cast<detail::ParametersOf<Member> *>(nullptr),
+                detail::CallRecord<T, Member>::entry.number(), SendOptions(), result.callback(),
+                std::forward<A>(arguments)...);
+            detail::check(towpath_invoke(&id_, &message));
+            return result;
+        } else {
+            // What `co_await` accepts, so that the compiler says nothing more.
+            return Future<>();
+        }
     }
 
     // A callback that invokes a method of it with the result.
     template <auto Member>
-        requires MethodOf<Member, T>
     Callback callback() const {
         towpath_callback call{};
         call.kind = TOWPATH_CALL_CHARE;
-        call.entry = detail::EntryRecord<T, Member>::entry.number();
         call.collection = id_.collection;
         call.index = id_.index;
+        if constexpr (takes_result<Member, T>())
+            call.entry = detail::EntryRecord<T, Member>::entry.number();
         return Callback(call);
     }
 
@@ -225,10 +269,10 @@ public:
     // The same on a rank.
     template <class... A>
     void insert_at(int rank, A &&...arguments) const {
-        std::tuple<std::decay_t<A>...> parameters(std::forward<A>(arguments)...);
-        std::vector<std::byte> bytes = packed(parameters);
-        auto number = detail::ConstructorRecord<T, std::decay_t<A>...>::entry.number();
-        detail::check(towpath_insert(&id_, number, rank, bytes.data(), bytes.size()));
+        detail::Constructor<T> constructor(std::forward<A>(arguments)...);
+        const auto &parameters = constructor.parameters;
+        detail::check(towpath_insert(&id_, constructor.number, rank, parameters.data(),
+                                     parameters.size()));
     }
 
     // The object, if it is on this rank.
@@ -237,21 +281,13 @@ public:
 
     template <auto Member, class... A>
     void send_with(const SendOptions &options, A &&...arguments) const {
-        auto message = detail::message_for(
-            static_cast<detail::ParametersOf<Member> *>(nullptr),
-            detail::EntryRecord<T, Member>::entry.number(), options, std::monostate(),
-            std::forward<A>(arguments)...);
-        detail::check(towpath_invoke(&id_, &message));
-        (detail::tell_copied(arguments), ...);
-    }
-
-    // Parameters of a constructor as bytes.
-    static std::vector<std::byte> packed(const auto &parameters) {
-        detail::Sizer sizer;
-        sizer & parameters;
-        std::vector<std::byte> bytes(sizer.size());
-        detail::Writer(bytes.data()) & parameters;
-        return bytes;
+        if constexpr (can_send<Member, T, A...>()) {
+            auto message = detail::message_for(
+                static_cast<detail::ParametersOf<Member> *>(nullptr),
+                detail::EntryRecord<T, Member>::entry.number(), options, std::monostate(),
+                std::forward<A>(arguments)...);
+            detail::check(towpath_invoke(&id_, &message));
+        }
     }
 
 private:
@@ -275,7 +311,6 @@ public:
 
     // Broadcasts a message, which every chare gets once.
     template <auto Member, class... A>
-        requires EntryOf<Member, T> && ArgumentsOf<Member, A...>
     void send(A &&...arguments) const {
         send_with<Member>(SendOptions(), std::forward<A>(arguments)...);
     }
@@ -284,12 +319,12 @@ public:
 
     // A callback that invokes a method of all with the result.
     template <auto Member>
-        requires MethodOf<Member, T>
     Callback callback() const {
         towpath_callback call{};
         call.kind = TOWPATH_CALL_ALL;
-        call.entry = detail::EntryRecord<T, Member>::entry.number();
         call.collection = collection_;
+        if constexpr (takes_result<Member, T>())
+            call.entry = detail::EntryRecord<T, Member>::entry.number();
         return Callback(call);
     }
 
@@ -301,12 +336,13 @@ public:
 
     template <auto Member, class... A>
     void send_with(const SendOptions &options, A &&...arguments) const {
-        auto message = detail::message_for(
-            static_cast<detail::ParametersOf<Member> *>(nullptr),
-            detail::EntryRecord<T, Member>::entry.number(), options, std::monostate(),
-            std::forward<A>(arguments)...);
-        detail::check(towpath_broadcast(collection_, &message));
-        (detail::tell_copied(arguments), ...);
+        if constexpr (can_send<Member, T, A...>()) {
+            auto message = detail::message_for(
+                static_cast<detail::ParametersOf<Member> *>(nullptr),
+                detail::EntryRecord<T, Member>::entry.number(), options, std::monostate(),
+                std::forward<A>(arguments)...);
+            detail::check(towpath_broadcast(collection_, &message));
+        }
     }
 
 private:
@@ -315,16 +351,21 @@ private:
 
 namespace detail {
 
-template <class T, class... A>
-CollectionProxy<T> create(towpath_collection options, A &&...arguments) {
+template <class T>
+CollectionProxy<T> create(towpath_collection options, const std::vector<std::byte> &parameters) {
     options.type = TypeRecord<T>::type.number();
-    std::tuple<std::decay_t<A>...> parameters(std::forward<A>(arguments)...);
-    auto bytes = ElementProxy<T>::packed(parameters);
-    if (options.is_filled)
-        options.constructor = ConstructorRecord<T, std::decay_t<A>...>::entry.number();
     std::uint64_t collection;
-    check(towpath_create_collection(&options, bytes.data(), bytes.size(), &collection));
+    check(towpath_create_collection(&options, parameters.data(), parameters.size(), &collection));
     return CollectionProxy<T>(collection);
+}
+
+// One that begins with chares that are constructed with these arguments.
+template <class T, class... A>
+CollectionProxy<T> create_filled(towpath_collection options, A &&...arguments) {
+    Constructor<T> constructor(std::forward<A>(arguments)...);
+    options.is_filled = 1;
+    options.constructor = constructor.number;
+    return create<T>(options, constructor.parameters);
 }
 
 template <class T, std::size_t N>
@@ -354,8 +395,7 @@ template <class T, class... A>
 CollectionProxy<T> create_array(const detail::ExtentsOf<T> &extents, A &&...arguments) {
     auto options = detail::dense<T>(extents);
     options.map = TOWPATH_BLOCK;
-    options.is_filled = 1;
-    return detail::create<T>(options, std::forward<A>(arguments)...);
+    return detail::create_filled<T>(options, std::forward<A>(arguments)...);
 }
 
 // The same, with elements dealt out to the ranks.
@@ -363,8 +403,7 @@ template <class T, class... A>
 CollectionProxy<T> create_round_robin_array(const detail::ExtentsOf<T> &extents, A &&...arguments) {
     auto options = detail::dense<T>(extents);
     options.map = TOWPATH_ROUND_ROBIN;
-    options.is_filled = 1;
-    return detail::create<T>(options, std::forward<A>(arguments)...);
+    return detail::create_filled<T>(options, std::forward<A>(arguments)...);
 }
 
 // Makes an array without elements, for `insert` and `done_inserting`.
@@ -372,7 +411,7 @@ template <class T>
 CollectionProxy<T> create_sparse_array() {
     towpath_collection options{};
     options.map = TOWPATH_HASH;
-    return detail::create<T>(options);
+    return detail::create<T>(options, {});
 }
 
 // Makes a group: one chare on each rank, whose index is the rank.
@@ -381,18 +420,17 @@ CollectionProxy<T> create_group(A &&...arguments) {
     static_assert(std::is_same_v<typename T::Index, int>, "the index in a group is the rank");
     towpath_collection options{};
     options.map = TOWPATH_GROUP;
-    options.is_filled = 1;
-    return detail::create<T>(options, std::forward<A>(arguments)...);
+    return detail::create_filled<T>(options, std::forward<A>(arguments)...);
 }
 
 // Makes a chare of its own on a rank; -1: on this one.
 template <class T, class... A>
 ElementProxy<T> create_chare_at(int rank, A &&...arguments) {
-    std::tuple<std::decay_t<A>...> parameters(std::forward<A>(arguments)...);
-    auto bytes = ElementProxy<T>::packed(parameters);
-    auto number = detail::ConstructorRecord<T, std::decay_t<A>...>::entry.number();
+    detail::Constructor<T> constructor(std::forward<A>(arguments)...);
+    const auto &parameters = constructor.parameters;
     towpath_chare_id id;
-    detail::check(towpath_create_chare(number, rank, bytes.data(), bytes.size(), &id));
+    detail::check(towpath_create_chare(constructor.number, rank, parameters.data(),
+                                       parameters.size(), &id));
     return ElementProxy<T>(id);
 }
 

@@ -11,26 +11,43 @@ namespace towpath {
 
 namespace detail {
 
-// A coroutine that waits, and the chare whose method it is, if it is one of a chare.
+// A coroutine that waits, the list in which it does, and the chare whose method it is, if it is one
+// of a chare.
 class Suspension {
 public:
-    void suspend(std::coroutine_handle<> handle) {
+    using List = std::vector<Suspension *>;
+
+    Suspension() = default;
+    Suspension(const Suspension &) = delete;
+    // A coroutine that is deleted waits no more.
+    ~Suspension() {
+        if (!handle_)
+            return;
+        std::erase(*list_, this);
+        if (is_of_chare_)
+            towpath_unpin(&id_);
+    }
+
+    void suspend(std::coroutine_handle<> handle, List &list) {
         is_of_chare_ = running != nullptr;
         if (is_of_chare_) {
             id_ = *running;
             check(towpath_pin(&id_));
         }
         handle_ = handle;
+        list_ = &list;
+        list.push_back(this);
     }
 
+    // Lets it go on. It may end, and this with it.
     void resume() {
+        std::erase(*list_, this);
         auto handle = std::exchange(handle_, nullptr);
         if (!is_of_chare_) {
             RunningScope scope(nullptr);
             handle.resume();
             return;
         }
-        // The coroutine may end, and this with it.
         towpath_chare_id id = id_;
         towpath_unpin(&id);
         if (running != nullptr && is_same(*running, id)) {
@@ -45,10 +62,9 @@ public:
         towpath_leave(&id);
     }
 
-    explicit operator bool() const { return static_cast<bool>(handle_); }
-
 private:
     std::coroutine_handle<> handle_;
+    List *list_ = nullptr;
     towpath_chare_id id_{};
     bool is_of_chare_ = false;
 };
@@ -180,15 +196,15 @@ Detached finish(Task<R> task, Callback reply) {
 template <class R>
 struct FutureState : Completion {
     std::optional<std::conditional_t<std::is_void_v<R>, std::monostate, R>> value;
-    std::vector<Suspension *> waiting;
+    Suspension::List waiting;
 
     void complete(const void *bytes, std::size_t size) override {
         if constexpr (std::is_void_v<R>)
             value.emplace();
         else
             value.emplace(read_value<R>(bytes, size));
-        for (auto *suspension : std::exchange(waiting, {}))
-            suspension->resume();
+        while (!waiting.empty())
+            waiting.front()->resume();
     }
 };
 
@@ -199,12 +215,14 @@ struct FutureAwaiter {
 
     bool await_ready() const { return state->value.has_value(); }
     void await_suspend(std::coroutine_handle<> handle) {
-        suspension.suspend(handle);
-        state->waiting.push_back(&suspension);
+        suspension.suspend(handle, state->waiting);
     }
+    // The value, which several may wait for if it can be copied.
     R await_resume() const {
-        if constexpr (!std::is_void_v<R>)
+        if constexpr (std::is_copy_constructible_v<R>)
             return *state->value;
+        else if constexpr (!std::is_void_v<R>)
+            return std::move(*state->value);
     }
 };
 
