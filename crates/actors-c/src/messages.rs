@@ -41,11 +41,17 @@ impl CMessage {
         }
     }
 
+    /// How many bytes its payload has memory for, while the program has it.
+    fn room(&self) -> usize {
+        self.memory[0] * size_of::<Block>() - HEADER_BYTES
+    }
+
     /// Takes a message back, with what the program has said in its header.
     ///
     /// # Safety
     /// `give` has made it, and it has not been taken back since.
     unsafe fn take(&mut self) -> ActorMessage {
+        let bytes = HEADER_BYTES + self.bytes.min(self.room());
         let [length, capacity] = std::mem::replace(&mut self.memory, RECEIVED);
         let memory = self.payload.cast::<u8>().wrapping_sub(HEADER_BYTES).cast::<Block>();
         // SAFETY: these are the parts of the vector that `give` has taken apart.
@@ -53,7 +59,7 @@ impl CMessage {
         self.payload = ptr::null_mut();
         // SAFETY: these are the arrays that `give` has given, or that were added since.
         let arrays = unsafe { self.take_arrays() };
-        ActorMessage::from_parts(MessageParts { blocks, bytes: HEADER_BYTES + self.bytes, arrays })
+        ActorMessage::from_parts(MessageParts { blocks, bytes, arrays })
     }
 
     /// Takes the arrays of a message back.
@@ -121,7 +127,7 @@ impl CMessage {
         if self.memory == RECEIVED {
             return Err(NOT_THE_PROGRAMS.into());
         }
-        let room = self.memory[0] * size_of::<Block>() - HEADER_BYTES;
+        let room = self.room();
         if self.bytes > room {
             return Err(format!(
                 "the message was made for {room} bytes at most, but now says {}; it may shrink, \
@@ -224,9 +230,13 @@ pub unsafe extern "C" fn towpath_message_free(message: *mut CMessage) {
 /// In an entry method: the message belongs to the program.
 ///
 /// # Safety
-/// It is the message that the running method was given.
+/// It is the message that the running method was given, or one that the program has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_message_keep(message: *mut CMessage) {
+    // SAFETY: the message exists.
+    if unsafe { (*message).memory } != RECEIVED {
+        return;
+    }
     // SAFETY: methods are given the first field of such a structure, which lives until they return.
     let received = unsafe { &mut *message.cast::<ReceivedMessage>() };
     let Some(handle) = received.handle.take() else { return };

@@ -28,6 +28,9 @@ impl<T> Clone for Registered<T> {
 // what the pointers point to.
 unsafe impl<T> Send for Registered<T> {}
 
+/// Until the job starts: what is registered after that has no number.
+const UNNUMBERED: u32 = u32::MAX;
+
 static REGISTRY: Mutex<Registry> =
     Mutex::new(Registry { types: Vec::new(), entries: Vec::new(), reducers: Vec::new() });
 
@@ -41,6 +44,8 @@ fn with_registry(change: impl FnOnce(&mut Registry)) {
 /// The structure stays in place until the job has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_register_type(chare: *mut CType) {
+    // SAFETY: it is in place.
+    unsafe { (*chare).number(UNNUMBERED) };
     with_registry(|registry| registry.types.push(Registered(chare)));
 }
 
@@ -50,6 +55,8 @@ pub unsafe extern "C" fn towpath_register_type(chare: *mut CType) {
 /// The structure stays in place until the job has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_register_entry(entry: *mut CEntry) {
+    // SAFETY: it is in place.
+    unsafe { (*entry).number(UNNUMBERED) };
     with_registry(|registry| registry.entries.push(Registered(entry)));
 }
 
@@ -59,6 +66,8 @@ pub unsafe extern "C" fn towpath_register_entry(entry: *mut CEntry) {
 /// The structure stays in place until the job has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_register_reducer(reducer: *mut CReducer) {
+    // SAFETY: it is in place.
+    unsafe { (*reducer).number(UNNUMBERED) };
     with_registry(|registry| registry.reducers.push(Registered(reducer)));
 }
 

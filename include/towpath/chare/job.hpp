@@ -99,8 +99,11 @@ int run(Main main) {
     program.read_only = detail::read_only;
     program.call_back = detail::call_back;
     int code = 1;
+    if (towpath_start(&program) != 0) {
+        std::fprintf(stderr, "towpath: %s\n", towpath_error());
+        return code;
+    }
     try {
-        detail::check(towpath_start(&program));
         if (rank() == 0) {
             // Also if it fails: then this ends the job.
             detail::guarded([&] { detail::call_main(main); });

@@ -151,6 +151,11 @@ I index_of(const towpath_index &words) {
     return index;
 }
 
+// What is sent for an argument of a constructor: for a C string, a std::string.
+template <class A>
+using Sent = std::conditional_t<std::is_convertible_v<A, const char *>, std::string,
+                                std::decay_t<A>>;
+
 // A constructor of T, and its parameters as bytes.
 template <class T>
 struct Constructor {
@@ -159,13 +164,13 @@ struct Constructor {
 
     template <class... A>
     explicit Constructor(A &&...arguments) {
-        if constexpr (can_construct<T, std::decay_t<A>...>()) {
-            std::tuple<std::decay_t<A>...> sent(std::forward<A>(arguments)...);
+        if constexpr (can_construct<T, Sent<A>...>()) {
+            std::tuple<Sent<A>...> sent(std::forward<A>(arguments)...);
             Sizer sizer;
             sizer & sent;
             parameters.resize(sizer.size());
             Writer(parameters.data()) & sent;
-            number = ConstructorRecord<T, std::decay_t<A>...>::entry.number();
+            number = ConstructorRecord<T, Sent<A>...>::entry.number();
         }
     }
 };

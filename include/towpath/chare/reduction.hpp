@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <typeinfo>
 
 #include "proxy.hpp"
 
@@ -30,6 +31,10 @@ inline constexpr struct Concatenation {
 
 namespace detail {
 
+// What is combined element by element.
+template <class T>
+concept Elementwise = PlainArray<T> || (is_array<T> && Plain<T>);
+
 // How contributions of T are combined.
 template <class Operation, class T>
 struct ReducerRecord {
@@ -41,7 +46,7 @@ struct ReducerRecord {
                 if (bytes > 0)
                     std::memcpy(static_cast<std::byte *>(towpath_value_data(into)) + had, value,
                                 bytes);
-            } else if constexpr (PlainArray<T>) {
+            } else if constexpr (Elementwise<T>) {
                 combine_arrays(into, value, bytes);
             } else {
                 T combined = Operation()(read_value<T>(towpath_value_data(into), had),
@@ -74,7 +79,13 @@ struct ReducerRecord {
         return reducer;
     }
 
-    static std::string name() { return type_name<Operation>() + " of " + type_name<T>(); }
+    static std::string name() {
+        std::string operation = type_name<Operation>();
+        // GCC calls all lambdas of a function the same.
+        if (operation.find("<lambda") != std::string::npos)
+            operation += std::string(" ") + typeid(Operation).name();
+        return operation + " of " + type_name<T>();
+    }
 
     static inline Registered<towpath_reducer> reducer{name(), record(),
                                                       towpath_register_reducer};
@@ -102,7 +113,7 @@ concept ReductionOf =
     Serializable<T> &&
     ((std::is_same_v<Operation, Concatenation> && detail::PlainArray<T>) ||
      (std::is_empty_v<Operation> && std::default_initializable<Operation> && [] {
-         if constexpr (detail::PlainArray<T>)
+         if constexpr (detail::Elementwise<T>)
              return std::is_invocable_v<Operation, std::ranges::range_value_t<T>,
                                         std::ranges::range_value_t<T>>;
          else
