@@ -48,7 +48,7 @@ struct MethodTraits {
     template <class T, auto Method>
     static R call(T &object, Parameters &parameters) {
         return std::apply(
-            [&](auto &...values) { return (object.*Method)(static_cast<P &&>(values)...); },
+            [&](auto &...values) -> R { return (object.*Method)(static_cast<P &&>(values)...); },
             parameters);
     }
 };
