@@ -1,0 +1,175 @@
+// Errors of a program: each ends the job on all ranks, with a sentence.
+//
+//     failures CASE
+#include "check.hpp"
+
+#include <limits>
+
+using namespace towpath;
+
+struct Victim : Chare<Victim> {
+    Mailbox<int> box;
+    std::string text;
+
+    Victim() = default;
+    explicit Victim(int value) {
+        if (value == index())
+            throw std::runtime_error("no such victim");
+    }
+    void serialize(auto &archive) {
+        archive & box & text;
+        if (text == "unpackable")
+            throw std::runtime_error("cannot be packed");
+    }
+
+    void throws() { throw std::runtime_error("thrown here"); }
+    void throws_number() { throw 5; }
+    void nothing() {}
+    void takes(std::string, std::vector<double>) {}
+    void move(int to) { migrate(to); }
+    void move_unpackable() {
+        text = "unpackable";
+        migrate(0);
+    }
+    void add(Callback done) { contribute(sum, std::vector<int>(index() == 1 ? 3 : 2), done); }
+    void add_one(Callback done) { contribute(sum, 1, done); }
+    void one_of_two() { contribute(index() == 1 ? Callback() : Callback::exit()); }
+    int answer() { return 1; }
+    void invoke_wrong() { all()[77].send<&Victim::nothing>(); }
+    Task<> waits() { co_await box.receive(); }
+    Task<> waits_and_throws() {
+        co_await all()[0].call<&Victim::answer>();
+        throw std::runtime_error("thrown after a wait");
+    }
+    Task<int> task_throws() {
+        co_await all()[0].call<&Victim::answer>();
+        throw std::runtime_error("thrown in a task");
+    }
+    void leave() { destroy(); }
+    void make_object() { Victim victim; }
+    void told(double) {}
+    void two_results(Callback once) {
+        once(1);
+        once(2);
+    }
+};
+
+// Reads less than what was sent, or more.
+struct Short {
+    template <class Archive>
+    void serialize(Archive &archive) {
+        int first = 0, second = 0;
+        archive & first;
+        if constexpr (Archive::reads)
+            archive & second;
+    }
+};
+struct ShortTaker : Chare<ShortTaker> {
+    void take(Short) {}
+};
+
+void send_raw(CollectionProxy<Victim> victims, const char *bytes, std::size_t count) {
+    towpath_message message;
+    towpath_message_new(count, &message);
+    std::memcpy(message.payload, bytes, count);
+    message.entry = detail::EntryRecord<Victim, &Victim::takes>::entry.number();
+    detail::check(towpath_invoke(&victims[0].id(), &message));
+}
+
+CollectionProxy<Victim> make() { return create_round_robin_array<Victim>({4}); }
+ElementProxy<Victim> last() { return make()[3]; }
+
+using Case = void (*)();
+using TaskCase = Task<> (*)();
+
+const std::map<std::string, Case> cases{
+    {"throws", [] { last().send<&Victim::throws>(); }},
+    {"all throw", [] { make().send<&Victim::throws>(); }},
+    {"throws a number", [] { last().send<&Victim::throws_number>(); }},
+    {"constructor throws", [] { create_array<Victim>({4}, 3); }},
+    {"pack throws", [] { last().send<&Victim::move_unpackable>(); }},
+    {"wrong index", [] { last().send<&Victim::invoke_wrong>(); }},
+    {"wrong index in main", [] { make()[-1].send<&Victim::nothing>(); }},
+    {"wrong rank", [] { last().send<&Victim::move>(ranks()); }},
+    {"negative rank", [] { last().send<&Victim::move>(-1); }},
+    {"wrong rank of a chare", [] { create_chare_at<Victim>(1000); }},
+    {"negative rank of a chare", [] { create_chare_at<Victim>(-2); }},
+    {"negative extent", [] { create_array<Victim>({-4}); }},
+    {"wrong rank of an element", [] { create_sparse_array<Victim>()[1].insert_at(1000); }},
+    {"lengths", [] { make().send<&Victim::add>(Callback::exit()); }},
+    {"single chare", [] { create_chare_at<Victim>(ranks() - 1).send<&Victim::add>(Callback::exit()); }},
+    {"wrong result", [] {
+         auto victims = make();
+         victims.send<&Victim::add_one>(victims[3].callback<&Victim::told>());
+     }},
+    {"result of nothing", [] { last().callback<&Victim::told>()(); }},
+    {"function", [] { make().send<&Victim::add_one>(callback([](int) { throw Error("in a function"); })); }},
+    {"function and value", [] { make().send<&Victim::add_one>(callback([](double) {})); }},
+    {"short message", [] { send_raw(make(), "1234", 4); }},
+    {"huge count", [] { send_raw(make(), "\0\0\0\0\0\0\0\200", 8); }},
+    {"count of all", [] { send_raw(make(), "\377\377\377\377\377\377\377\377", 8); }},
+    {"short type", [] { create_group<ShortTaker>().send<&ShortTaker::take>(Short()); }},
+    {"ordinary object", [] { Victim victim; }},
+    {"ordinary object in a method", [] { last().send<&Victim::make_object>(); }},
+    {"main", [] { throw std::runtime_error("main has thrown"); }},
+    {"twice", [] { last().send<&Victim::two_results>(callback([](int) {})); }},
+    {"throws after a wait", [] { last().send<&Victim::waits_and_throws>(); }},
+    {"task throws", [] { static_cast<void>(last().call<&Victim::task_throws>()); }},
+    {"waits and moves", [] {
+         auto victim = last();
+         victim.send<&Victim::waits>();
+         victim.send<&Victim::move>(0);
+     }},
+    {"waits and leaves", [] {
+         auto victim = last();
+         victim.send<&Victim::waits>();
+         victim.send<&Victim::leave>();
+     }},
+    {"exit code", [] { towpath::exit(42); }},
+    {"never made", [] {
+         create_sparse_array<Victim>()[5].send<&Victim::nothing>();
+         detail::check(towpath_start_quiescence(Callback::exit().get()));
+     }},
+};
+
+const std::map<std::string, TaskCase> tasks{
+    {"main at once", []() -> Task<> {
+         throw std::runtime_error("main has thrown");
+         co_return;
+     }},
+    {"main later", []() -> Task<> {
+         co_await last().call<&Victim::answer>();
+         throw std::runtime_error("main has thrown later");
+     }},
+    {"wrong future", []() -> Task<> {
+         Future<std::array<int, 2>> wrong;
+         make().send<&Victim::add_one>(wrong.callback());
+         co_await wrong;
+     }},
+};
+
+towpath_entry same_name{};
+std::string name_of_rank;
+
+int main(int count, char **arguments) {
+    std::string name = count > 1 ? arguments[1] : "";
+    if (name == "same names") {
+        same_name.name = "Victim::throws()";
+        towpath_register_entry(&same_name);
+    }
+    if (name == "other programs") {
+        name_of_rank = "only here " + std::to_string(reinterpret_cast<std::uintptr_t>(&count));
+        same_name.name = name_of_rank.c_str();
+        towpath_register_entry(&same_name);
+    }
+    int code = 1;
+    if (auto found = tasks.find(name); found != tasks.end())
+        code = run(found->second);
+    else if (auto plain = cases.find(name); plain != cases.end())
+        code = run(plain->second);
+    else
+        code = run([] { make().send<&Victim::one_of_two>(); });
+    if (name == "again")
+        code = run([] { towpath::exit(0); });
+    return code;
+}
