@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 
 use towpath_actors::collection::{NO_TYPE, ObjectId};
-use towpath_actors::{ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime};
+use towpath_actors::{ActorError, ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime};
 
 use crate::failure::outcome;
 use crate::messages::ReceivedMessage;
@@ -109,18 +109,28 @@ impl Chares for Program {
         outcome()
     }
 
-    fn pack(&self, _: &Runtime, chare: u32, target: ObjectId, header: ActorHeader) -> ActorMessage {
-        let chare = self.chare(chare).ok();
-        let functions = chare.and_then(|chare| Some((chare, chare.packed_bytes?, chare.pack?)));
-        let Some((chare, packed_bytes, pack)) = functions else {
+    fn pack(
+        &self,
+        runtime: &Runtime,
+        chare: u32,
+        target: ObjectId,
+        header: ActorHeader,
+    ) -> ActorMessage {
+        let found = self.chare(chare).ok();
+        let functions = found.and_then(|chare| Some((chare, chare.packed_bytes?, chare.pack?)));
+        let Some((functions, packed_bytes, pack)) = functions else {
             return ActorMessage::new(header, 0);
         };
         // SAFETY: functions of the program are called as the header says, and the object exists.
-        let bytes = unsafe { packed_bytes(chare.context, object(target)) };
+        let bytes = unsafe { packed_bytes(functions.context, object(target)) };
         let mut message = ActorMessage::new(header, bytes);
         let into = message.payload_mut().as_mut_ptr().cast();
         // SAFETY: as above; the payload has so many bytes.
-        unsafe { pack(chare.context, object(target), into, bytes) };
+        unsafe { pack(functions.context, object(target), into, bytes) };
+        if let Err(reason) = outcome() {
+            let (chare, method) = (self.chare_name(chare), "packing".into());
+            runtime.fail(ActorError::Method { chare, method, index: header.index(), reason });
+        }
         message
     }
 

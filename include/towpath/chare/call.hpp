@@ -18,14 +18,14 @@ inline void check(int status) {
         throw Error(towpath_error());
 }
 
-// Tells the library of an exception that a method did not catch.
-inline void fail(std::exception_ptr exception) {
+// Tells the library of an exception that was not caught, and where.
+inline void fail(std::exception_ptr exception, std::string where = "") {
     try {
         std::rethrow_exception(exception);
     } catch (const std::exception &error) {
-        towpath_fail(error.what());
+        towpath_fail((where + error.what()).c_str());
     } catch (...) {
-        towpath_fail("it has thrown something that is no std::exception");
+        towpath_fail((where + "it has thrown something that is no std::exception").c_str());
     }
 }
 
@@ -42,15 +42,36 @@ void guarded(Function &&function) {
 // The chare whose method or constructor runs, or null.
 inline thread_local const towpath_chare_id *running = nullptr;
 
+// Whether a coroutine runs that has waited.
+inline thread_local bool has_waited = false;
+
 class RunningScope {
 public:
-    explicit RunningScope(const towpath_chare_id *id) : outer_(running) { running = id; }
-    ~RunningScope() { running = outer_; }
+    explicit RunningScope(const towpath_chare_id *id, bool waited = false)
+        : outer_(running), outer_waited_(has_waited) {
+        running = id;
+        has_waited = waited;
+    }
+    ~RunningScope() {
+        running = outer_;
+        has_waited = outer_waited_;
+    }
     RunningScope(const RunningScope &) = delete;
 
 private:
     const towpath_chare_id *outer_;
+    bool outer_waited_;
 };
+
+// The index of the chare whose method runs, for sentences.
+inline std::string running_index() {
+    if (running == nullptr)
+        return "";
+    std::string words;
+    for (int at = 0; at < running->index.length; ++at)
+        words += (at > 0 ? ", " : "") + std::to_string(running->index.words[at]);
+    return " of chare [" + words + "]";
+}
 
 inline bool is_same(const towpath_chare_id &a, const towpath_chare_id &b) {
     return a.collection == b.collection && a.index.length == b.index.length &&
@@ -77,7 +98,11 @@ inline std::string argument_in(std::string_view text) {
 // What the compiler calls T.
 template <class T>
 std::string type_name() {
-    return argument_in(text_of_type<T>());
+    std::string name = argument_in(text_of_type<T>());
+    const std::string_view long_name = "std::__cxx11::basic_string<char>";
+    for (auto at = name.find(long_name); at != name.npos; at = name.find(long_name))
+        name.replace(at, long_name.size(), "std::string");
+    return name;
 }
 
 // The name of a member, without its class.

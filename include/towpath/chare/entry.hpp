@@ -143,13 +143,20 @@ Parameters read_parameters(const towpath_message &message) {
     return parameters;
 }
 
+template <class T, auto Member>
+std::string entry_name() {
+    return type_name<T>() + "::" + member_name<Member>() +
+           MemberTraits<decltype(Member)>::parameter_names();
+}
+
 // Calls a method, and tells the callback of its result.
 template <class T, auto Member, class Parameters>
 void call_method(T &object, Parameters &parameters, const Callback &reply) {
     using Traits = MemberTraits<decltype(Member)>;
     using Result = typename Traits::Result;
     if constexpr (is_task<Result>) {
-        finish(Traits::template call<T, Member>(object, parameters), reply);
+        finish(Traits::template call<T, Member>(object, parameters), reply,
+               entry_name<T, Member>);
     } else if constexpr (std::is_void_v<Result>) {
         Traits::template call<T, Member>(object, parameters);
         if (!reply.is_nobody())
@@ -181,17 +188,14 @@ struct EntryRecord {
         });
     }
 
-    static std::string name() {
-        return type_name<T>() + "::" + member_name<Member>() + Traits::parameter_names();
-    }
-
     static towpath_entry record() {
         towpath_entry entry{};
         entry.invoke = invoke;
         return entry;
     }
 
-    static inline Registered<towpath_entry> entry{name(), record(), towpath_register_entry};
+    static inline Registered<towpath_entry> entry{entry_name<T, Member>(), record(),
+                                                  towpath_register_entry};
 };
 
 // An entry method of T whose result the caller waits for: its callback is the first parameter.
@@ -210,7 +214,7 @@ struct CallRecord {
         });
     }
 
-    static std::string name() { return EntryRecord<T, Member>::name() + " for a result"; }
+    static std::string name() { return entry_name<T, Member>() + " for a result"; }
 
     static towpath_entry record() {
         towpath_entry entry{};

@@ -44,22 +44,21 @@ public:
         std::erase(*list_, this);
         auto handle = std::exchange(handle_, nullptr);
         if (!is_of_chare_) {
-            RunningScope scope(nullptr);
+            RunningScope scope(nullptr, true);
             handle.resume();
             return;
         }
         towpath_chare_id id = id_;
         towpath_unpin(&id);
-        if (running != nullptr && is_same(*running, id)) {
-            handle.resume();
-            return;
-        }
-        check(towpath_enter(&id));
+        bool runs_already = running != nullptr && is_same(*running, id);
+        if (!runs_already)
+            check(towpath_enter(&id));
         {
-            RunningScope scope(&id);
+            RunningScope scope(&id, true);
             handle.resume();
         }
-        towpath_leave(&id);
+        if (!runs_already)
+            towpath_leave(&id);
     }
 
 private:
@@ -168,20 +167,29 @@ inline Task<void> Promise<void>::get_return_object() {
     return Task<void>(std::coroutine_handle<Promise>::from_promise(*this));
 }
 
-// A coroutine that nobody waits for: an entry method.
+// A coroutine that nobody waits for: an entry method, or the main function.
 struct Detached {
     struct promise_type {
+        std::string (*name)();
+
+        promise_type(auto &, auto &, std::string (*name)()) : name(name) {}
         Detached get_return_object() { return {}; }
         std::suspend_never initial_suspend() noexcept { return {}; }
         std::suspend_never final_suspend() noexcept { return {}; }
-        void unhandled_exception() { fail(std::current_exception()); }
+        void unhandled_exception() {
+            // Unless it has waited, the library knows what runs.
+            std::string where;
+            if (has_waited)
+                where = name() + running_index() + ", which had waited, failed: ";
+            fail(std::current_exception(), where);
+        }
         void return_void() {}
     };
 };
 
 // Lets a task end, and tells a callback of its result.
 template <class R>
-Detached finish(Task<R> task, Callback reply) {
+Detached finish(Task<R> task, Callback reply, std::string (*)()) {
     if constexpr (std::is_void_v<R>) {
         co_await task;
         if (!reply.is_nobody())

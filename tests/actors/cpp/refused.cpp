@@ -1,0 +1,126 @@
+// Programs that the compiler must refuse, each with a sentence of ours: the text after the case.
+#include <towpath/chare.hpp>
+
+using namespace towpath;
+
+struct Other : Chare<Other> {
+    void work() {}
+};
+struct NoDefault {
+    explicit NoDefault(int value) : value(value) {}
+    int value;
+};
+
+struct Cell : Chare<Cell> {
+    Mailbox<int> box;
+    int field = 0;
+
+    void serialize(auto &archive) { archive & box; }
+    void number(int) {}
+    void vector(std::vector<int>) {}
+    void view(View<const double>) {}
+    void two(int, int) {}
+    void pointer(const char *) {}
+    void string_view(std::string_view) {}
+    void span(std::span<int>) {}
+    void pointers(std::vector<int *>) {}
+    void optional_pointer(std::optional<int *>) {}
+    void no_default(NoDefault) {}
+    void owned(std::unique_ptr<int>) {}
+    Task<> waits_with_view(View<const int>) { co_return; }
+    Task<> waits_with_reference(const std::string &) { co_return; }
+    View<const int> gives_view() { return {}; }
+};
+
+struct Stays : Chare<Stays> {
+    void leave() {
+#if defined(migrate_without_serialize) // a chare that migrates has a constructor without parameters
+        migrate(0);
+#endif
+    }
+};
+
+void body(CollectionProxy<Cell> cells, int *pointer) {
+    static_cast<void>(cells), static_cast<void>(pointer);
+#if defined(wrong_type) // an argument does not convert to the parameter of the entry method
+    cells[1].send<&Cell::number>("text");
+#elif defined(explicit_constructor) // an argument does not convert to the parameter
+    cells[1].send<&Cell::vector>(5);
+#elif defined(taken_pointer) // an argument does not convert to the parameter
+    cells[1].send<&Cell::owned>(pointer);
+#elif defined(view_of_others) // for a View it is a contiguous range, or nocopy, of the same elements
+    cells.send<&Cell::view>(std::vector<float>());
+#elif defined(nocopy_of_others) // for a View it is a contiguous range, or nocopy, of the same elements
+    cells[0].send<&Cell::view>(nocopy(std::vector<int>()));
+#elif defined(too_few) // the entry method has another number of parameters
+    cells[1].send<&Cell::two>(1);
+#elif defined(too_many) // the entry method has another number of parameters
+    cells.with({.priority = 1}).send<&Cell::number>(1, 2);
+#elif defined(call_with_too_many) // the entry method has another number of parameters
+    static_cast<void>(cells[1].call<&Cell::number>(1, 2));
+#elif defined(other_class) // this is a method of another class than the chare's
+    cells[1].send<&Other::work>();
+#elif defined(no_method) // an entry method is a method or a Mailbox of the chare
+    cells[1].send<&Cell::field>(1);
+#elif defined(no_member) // an entry method is a method or a Mailbox of the chare
+    cells[1].send<body>(1);
+#elif defined(pointer_parameter) // pointers mean nothing on another rank (use View for arrays)
+    cells[1].send<&Cell::pointer>("text");
+#elif defined(string_view_parameter) // pointers mean nothing on another rank (use View for arrays)
+    cells[1].send<&Cell::string_view>("text");
+#elif defined(span_parameter) // pointers mean nothing on another rank (use View for arrays)
+    cells[1].send<&Cell::span>(std::span<int>());
+#elif defined(pointers_inside) // pointers mean nothing on another rank (use View for arrays)
+    cells[1].send<&Cell::pointers>(std::vector<int *>());
+#elif defined(optional_pointer) // pointers mean nothing on another rank (use View for arrays)
+    cells[1].send<&Cell::optional_pointer>(std::nullopt);
+#elif defined(pointer_of_constructor) // pointers mean nothing on another rank (use View for arrays)
+    create_group<Cell>(pointer);
+#elif defined(no_default) // a parameter that is sent has a constructor without parameters
+    cells[1].send<&Cell::no_default>(NoDefault(1));
+#elif defined(view_in_coroutine) // a View does not outlast the wait of a coroutine
+    cells[1].send<&Cell::waits_with_view>(std::vector<int>());
+#elif defined(reference_in_coroutine) // takes its parameters by value
+    cells[1].send<&Cell::waits_with_reference>("text");
+#elif defined(result_is_view) // a future outlives the message
+    static_cast<void>(cells[1].call<&Cell::gives_view>());
+#elif defined(call_of_mailbox) // a Mailbox gives no result
+    static_cast<void>(cells[1].call<&Cell::box>(1));
+#elif defined(callback_with_two) // a method that is told of a result has one parameter, or none
+    static_cast<void>(cells[1].callback<&Cell::two>());
+#elif defined(no_constructor) // the chare has no constructor for these arguments
+    create_array<Cell>({4}, 1, 2);
+#elif defined(insert_without_constructor) // the chare has no constructor for these arguments
+    cells[4].insert(std::string());
+#elif defined(template_function) // a callback calls a function, or a lambda that is no template
+    static_cast<void>(callback([](auto) {}));
+#elif defined(view_of_strings) // elements of a View are copied byte by byte
+    static_cast<void>(View<const std::string>());
+#elif defined(mutable_view) // what a message contains is not changed: View<const T>
+    static_cast<void>(View<int>());
+#elif defined(group_of_indexes) // the index in a group is the rank
+    struct Pair : Chare<Pair, std::array<int, 2>> {};
+    create_group<Pair>();
+#elif defined(long_index) // an index is an int, a std::array of up to six ints
+    struct Far : Chare<Far, std::array<int, 7>> {};
+    static_cast<void>(create_sparse_array<Far>()[{}]);
+#endif
+}
+
+struct Contributes : Chare<Contributes> {
+    void give(Callback done) {
+        static_cast<void>(done);
+#if defined(sum_of_vectors_of_strings) // has no such operation
+        contribute(sum, std::vector<std::string>(), done);
+#elif defined(stateful_operation) // a function object without state
+        int state = 0;
+        contribute([&](int a, int b) { return a + b + state; }, 1, done);
+#elif defined(concatenated_numbers) // concatenation
+        contribute(concatenation, 1, done);
+#elif defined(pointer_contributed) // pointers mean nothing
+        contribute(sum, &done, done);
+#endif
+    }
+};
+
+int main() { return run([] { create_group<Other>(); }); }
