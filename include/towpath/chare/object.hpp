@@ -58,13 +58,14 @@ public:
 
     // Contributes to the next reduction of the collection.
     template <class Operation, class V>
-        requires ReductionOf<Operation, V>
     void contribute(Operation, const V &value, const Callback &done) {
-        std::vector<std::byte> bytes(detail::value_bytes(value));
-        detail::write_value(value, bytes.data());
-        auto reducer = detail::ReducerRecord<Operation, V>::reducer.number();
-        detail::check(
-            towpath_contribute(&id_, reducer, bytes.data(), bytes.size(), done.get()));
+        if constexpr (can_reduce<Operation, V>()) {
+            std::vector<std::byte> bytes(detail::value_bytes(value));
+            detail::write_value(value, bytes.data());
+            auto reducer = detail::ReducerRecord<Operation, V>::reducer.number();
+            detail::check(
+                towpath_contribute(&id_, reducer, bytes.data(), bytes.size(), done.get()));
+        }
     }
     // Contributes without a value: a barrier.
     void contribute(const Callback &done) {
@@ -75,7 +76,6 @@ public:
     // The result of a reduction to which every element of the collection contributes: for
     // `co_await`, in all of them.
     template <class Operation, class V>
-        requires ReductionOf<Operation, V>
     auto reduce(Operation operation, const V &value) {
         auto result = std::make_shared<detail::FutureState<V>>();
         towpath_callback told{};

@@ -105,19 +105,37 @@ struct BarrierRecord {
                                                       towpath_register_reducer};
 };
 
+template <class Operation, class T>
+consteval bool combines() {
+    if constexpr (Elementwise<T>) {
+        using Element = std::ranges::range_value_t<T>;
+        return std::is_invocable_r_v<Element, Operation, Element, Element>;
+    } else {
+        return std::is_invocable_r_v<T, Operation, T, T>;
+    }
+}
+
 }  // namespace detail
 
-// Values of T can be combined by this operation.
+// Values of T can be combined by this operation. Otherwise a sentence says what is wrong.
 template <class Operation, class T>
-concept ReductionOf =
-    Serializable<T> &&
-    ((std::is_same_v<Operation, Concatenation> && detail::PlainArray<T>) ||
-     (std::is_empty_v<Operation> && std::default_initializable<Operation> && [] {
-         if constexpr (detail::Elementwise<T>)
-             return std::is_invocable_v<Operation, std::ranges::range_value_t<T>,
-                                        std::ranges::range_value_t<T>>;
-         else
-             return std::is_invocable_v<Operation, T, T>;
-     }()));
+consteval bool can_reduce() {
+    static_assert(Serializable<T>, "a contribution cannot be sent: give its type a member template "
+                                   "<class Archive> void serialize(Archive &archive)");
+    if constexpr (std::is_same_v<Operation, Concatenation>) {
+        static_assert(detail::PlainArray<T>, "concatenation is of arrays or strings whose elements "
+                                             "are copied byte by byte");
+        return Serializable<T> && detail::PlainArray<T>;
+    } else {
+        constexpr bool has_no_state =
+            std::is_empty_v<Operation> && std::is_default_constructible_v<Operation>;
+        constexpr bool combines = detail::combines<Operation, T>();
+        static_assert(has_no_state, "an operation is a function object without state: a lambda "
+                                    "that captures nothing, or a structure without members");
+        static_assert(combines, "the operation does not combine two of these values, or elements "
+                                "of these arrays, to one of the same type");
+        return Serializable<T> && has_no_state && combines;
+    }
+}
 
 }  // namespace towpath

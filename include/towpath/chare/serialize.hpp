@@ -337,11 +337,39 @@ private:
 
 }  // namespace detail
 
+namespace detail {
+
+template <class T>
+consteval bool is_serializable();
+
+template <class T>
+inline constexpr bool are_parts_serializable = false;
+template <class... T>
+inline constexpr bool are_parts_serializable<std::tuple<T...>> = (is_serializable<T>() && ...);
+template <class A, class B>
+inline constexpr bool are_parts_serializable<std::pair<A, B>> =
+    is_serializable<A>() && is_serializable<B>();
+template <class T, std::size_t N>
+inline constexpr bool are_parts_serializable<std::array<T, N>> = is_serializable<T>();
+template <class T>
+inline constexpr bool are_parts_serializable<std::optional<T>> = is_serializable<T>();
+template <class T>
+inline constexpr bool are_parts_serializable<std::unique_ptr<T>> = is_serializable<T>();
+
+template <class T>
+consteval bool is_serializable() {
+    if constexpr (HasSerialize<T, Sizer> || Plain<T>)
+        return true;
+    else if constexpr (Resizable<T> || Insertable<T>)
+        return is_serializable<typename MutableElement<typename T::value_type>::type>();
+    else
+        return are_parts_serializable<T>;
+}
+
+}  // namespace detail
+
 // A type that can be a parameter, a result, or a member of a chare that migrates.
 template <class T>
-concept Serializable =
-    detail::HasSerialize<T, detail::Sizer> || detail::Plain<T> || detail::is_tuple<T> ||
-    detail::is_array<T> || detail::is_optional<T> || detail::is_unique_pointer<T> ||
-    detail::Resizable<T> || detail::Insertable<T>;
+concept Serializable = detail::is_serializable<std::remove_const_t<T>>();
 
 }  // namespace towpath

@@ -72,11 +72,11 @@ void body(CollectionProxy<Cell> cells, int *pointer) {
     cells[1].send<&Cell::span>(std::span<int>());
 #elif defined(pointers_inside) // pointers mean nothing on another rank (use View for arrays)
     cells[1].send<&Cell::pointers>(std::vector<int *>());
-#elif defined(optional_pointer) // pointers mean nothing on another rank (use View for arrays)
+#elif defined(pointer_in_optional) // pointers mean nothing on another rank (use View for arrays)
     cells[1].send<&Cell::optional_pointer>(std::nullopt);
 #elif defined(pointer_of_constructor) // pointers mean nothing on another rank (use View for arrays)
     create_group<Cell>(pointer);
-#elif defined(no_default) // a parameter that is sent has a constructor without parameters
+#elif defined(without_default) // a parameter that is sent has a constructor without parameters
     cells[1].send<&Cell::no_default>(NoDefault(1));
 #elif defined(view_in_coroutine) // a View does not outlast the wait of a coroutine
     cells[1].send<&Cell::waits_with_view>(std::vector<int>());
@@ -110,14 +110,14 @@ void body(CollectionProxy<Cell> cells, int *pointer) {
 struct Contributes : Chare<Contributes> {
     void give(Callback done) {
         static_cast<void>(done);
-#if defined(sum_of_vectors_of_strings) // has no such operation
+#if defined(sum_of_vectors_of_strings) // the operation does not combine two of these values
         contribute(sum, std::vector<std::string>(), done);
-#elif defined(stateful_operation) // a function object without state
+#elif defined(stateful_operation) // an operation is a function object without state
         int state = 0;
         contribute([&](int a, int b) { return a + b + state; }, 1, done);
-#elif defined(concatenated_numbers) // concatenation
+#elif defined(concatenated_numbers) // concatenation is of arrays or strings
         contribute(concatenation, 1, done);
-#elif defined(pointer_contributed) // pointers mean nothing
+#elif defined(pointer_contributed) // a contribution cannot be sent
         contribute(sum, &done, done);
 #endif
     }
