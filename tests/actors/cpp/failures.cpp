@@ -30,7 +30,7 @@ struct Victim : Chare<Victim> {
     void move(int to) { migrate(to); }
     void move_unpackable() {
         text = "unpackable";
-        migrate(0);
+        migrate((rank() + 1) % ranks());
     }
     void add(Callback done) { contribute(sum, std::vector<int>(index() == 1 ? 3 : 2), done); }
     void add_one(Callback done) { contribute(sum, 1, done); }

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Compiles and runs the programs in tests/actors/cpp: chares in C++20, and the C functions.
+
+    cpp.py                        build/install and MPICH
+    cpp.py --filter 'traffic'     some of them
+    cpp.py --actors DIRECTORY     another libtowpath_actors.so than that of build/install
+
+A program passes when it ends with status 0 and has said "ok": on Towpath with one to four ranks, by
+both ABIs, and on MPICH. A case of failures.cpp passes when all ranks end with the code and one has
+said the sentence; a case of refused.cpp when the compiler says the sentence. Prints "N passed, M
+failed".
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import environments  # noqa: E402
+
+SOURCES = HERE / "cpp"
+BINARIES = environments.BUILD / "tests/actors"
+STANDARD, MPICH = "libmpi_abi.so.1", "libmpi.so.12"
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+INCLUDE = ["-I", environments.ROOT / "include"]
+PROGRAMS = ["parameters", "collections", "reductions", "coroutines", "traffic", "c_face"]
+WITH_MPI = "with_mpi"
+REFUSED = re.compile(r"defined\((\w+)\) // (.*)")
+TAIL = 15
+
+# Cases of failures.cpp: the sentence and the code of all ranks.
+FAILURES = {
+    "throws": r"Victim::throws\(\) of Victim\[3\] failed: thrown here",
+    "all throw": r"Victim::throws\(\) of Victim\[\d\] failed: thrown here",
+    "throws a number": r"Victim\[3\] failed: it has thrown something that is no std::exception",
+    "constructor throws": r"constructor Victim\(int\) of Victim\[3\] failed: no such victim",
+    "pack throws": r"packing of Victim\[3\] failed: cannot be packed",
+    "wrong index": r"Victim::nothing\(\) was invoked on Victim\[77\], but the array has no element",
+    "wrong index in main": r"main function failed: .* on Victim\[-1\], but the array has no element",
+    "wrong rank": r"rank 3 was named, but the job has 3 ranks",
+    "negative rank": r"migrate was called with rank -1; ranks are numbered from 0",
+    "wrong rank of a chare": r"rank 1000 was named, but the job has 3 ranks",
+    "negative rank of a chare": r"there is no rank -2",
+    "wrong rank of an element": r"rank 1000 was named, but the job has 3 ranks",
+    "negative extent": r"an array has the extent -4; extents are 0 or more",
+    "lengths": r"reduction over Victim failed: arrays of \d+ and \d+ bytes were contributed",
+    "single chare": r"contribute was called for single chare .*, which belongs to no array",
+    "wrong result": r"Victim::told\(double\) of Victim\[3\] failed: a result of 4 bytes is no double",
+    "result of nothing": r"a result of 0 bytes is no double",
+    "function": r"a function that was called with a result on rank 0 failed: in a function",
+    "function and value": r"a result of 4 bytes is no double",
+    "wrong future": r"a result of 4 bytes is no std::array<int, 2>",
+    "short message": r"Victim::takes\(std::string, .* has fewer bytes than its type needs",
+    "huge count": r"fewer bytes than its type needs",
+    "count of all": r"fewer bytes than its type needs",
+    "short type": r"ShortTaker::take\(Short\) of .* fewer bytes than its type needs",
+    "ordinary object": r"main function failed: a chare was made as an ordinary object",
+    "ordinary object in a method": r"a chare was made as an ordinary object; use create_array",
+    "main": r"the main function failed: main has thrown",
+    "main at once": r"the main function failed: main has thrown",
+    "main later": r"the main function, which had waited, failed: main has thrown later",
+    "twice": r"a callback of a function or a future was called twice",
+    "throws after a wait": r"Victim::waits_and_throws\(\) of chare \[3\], which had waited, failed: thr",
+    "task throws": r"Victim::task_throws\(\) of chare \[3\], which had waited, failed: thrown in a task",
+    "waits and moves": r"Victim\[3\] cannot migrate or be deleted while methods of it are suspended",
+    "waits and leaves": r"Victim\[3\] cannot migrate or be deleted while methods of it are suspended",
+    "never made": r"nothing is left to do, but Victim::nothing\(\) waits for Victim\[5\]",
+    "same names": r"two entry methods have the name Victim::throws\(\); give one another name",
+    "other programs": r"its program has other chares or entry methods than that of rank 0",
+}
+CODES = {"exit code": 42, "callback of one": 0}
+# Says the code of its rank, and lets the job go on.
+SHOW_CODE = '"$0" "$1"; echo "code $?"'
+
+
+class Tests:
+    """Counts tests, and runs those whose name the user has asked for."""
+
+    def __init__(self, options):
+        self.options = options
+        self.passed = self.failed = 0
+
+    def wanted(self, name):
+        return re.search(self.options.filter, name)
+
+    def count(self, name, is_well, output):
+        self.passed, self.failed = self.passed + is_well, self.failed + (not is_well)
+        print(f"{'ok  ' if is_well else 'FAIL'} {name}", flush=True)
+        if not is_well:
+            print("\n".join("     " + line for line in output.splitlines()[-TAIL:]), flush=True)
+
+
+def output_of(words, environment, limit):
+    """Status and output of a command that has so many seconds."""
+    words = ["timeout", "--kill-after=5", limit, *words]
+    result = subprocess.run([str(word) for word in words], env=environment, text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, errors="replace")
+    return result.returncode, result.stdout
+
+
+def compiled(source, binary, options, compiler, flags):
+    """Compiles a program; nothing if that fails, else its path, and what the compiler said."""
+    library = options.actors
+    words = [*compiler, *WARNINGS, "-O1", *INCLUDE, SOURCES / source, "-o", BINARIES / binary, *flags,
+             "-L", library, "-ltowpath_actors", f"-Wl,-rpath,{library}", "-lpthread"]
+    status, output = output_of(words, environments.clean_environment(), 300)
+    return (None if status else BINARIES / binary), output
+
+
+def compile_all(options):
+    """Compiles all programs, two at a time: what `compiled` says by the name of the program."""
+    def flags_of(wrapper):
+        words = [options.prefix / "bin" / wrapper, "-show"]
+        return output_of(words, environments.clean_environment(), 60)[1].split()[1:]
+
+    cpp = ["g++", "-std=c++20"]
+    todo = {name: (f"{name}.cpp", cpp, []) for name in [*PROGRAMS, "failures"]}
+    todo["c_face"] = ("c_face.c", ["gcc", "-std=gnu11"], [])
+    todo[WITH_MPI] = ("with_mpi.cpp", cpp, flags_of("mpicxx_abi"))
+    todo[f"{WITH_MPI}-mpich"] = ("with_mpi.cpp", cpp, flags_of("mpicxx"))
+    if shutil.which("clang++"):
+        clang = ["clang++", "-std=c++20"]
+        todo |= {f"{name}-clang": (f"{name}.cpp", clang, []) for name in PROGRAMS[:-1]}
+    with ThreadPoolExecutor(2) as pool:
+        started = {name: pool.submit(compiled, source, name, options, compiler, flags)
+                   for name, (source, compiler, flags) in todo.items()}
+        return {name: job.result() for name, job in started.items()}
+
+
+def jobs(options, name):
+    """Where a program runs: name, launcher, MPI library, ranks."""
+    own, prefix = options.prefix / "bin/mpiexec", options.prefix / "lib"
+    is_mpich = name.endswith("-mpich")
+    if not is_mpich:
+        for ranks in (1, 2, 3, 4):
+            yield f"Towpath, {ranks} ranks", own, prefix / STANDARD, ranks
+    if name != WITH_MPI:
+        yield "Towpath, MPICH ABI, 3 ranks", own, prefix / MPICH, 3
+    peer = environments.venv("mpich")
+    library = peer / "lib" / (MPICH if is_mpich else STANDARD)
+    yield "MPICH, 2 ranks", peer / "bin/mpiexec", library, 2
+
+
+def job_environment(options, library):
+    """As in a program that is linked with this MPI library."""
+    return environments.clean_environment(LD_LIBRARY_PATH=f"{options.actors}:{library.parent}",
+                                          LD_PRELOAD=str(library))
+
+
+def run_programs(tests, programs):
+    for program, (binary, said) in programs.items():
+        if binary is None:
+            tests.count(f"{program} is compiled", False, said)
+            continue
+        if program == "failures":
+            continue
+        for name, launcher, library, ranks in jobs(tests.options, program):
+            name = f"{program}, {name}"
+            if tests.wanted(name):
+                words = [launcher, "-n", ranks, binary]
+                status, output = output_of(words, job_environment(tests.options, library), 60)
+                tests.count(name, status == 0 and "ok" in output.split(), output)
+
+
+def run_failures(tests, binary, ranks=3):
+    launcher, library = tests.options.prefix / "bin/mpiexec", tests.options.prefix / "lib" / STANDARD
+    cases = {case: (sentence, 1) for case, sentence in FAILURES.items()}
+    cases |= {case: ("", code) for case, code in CODES.items()}
+    for case, (sentence, code) in cases.items():
+        name = f"failures, {case}"
+        if tests.wanted(name):
+            words = [launcher, "-n", ranks, "sh", "-c", SHOW_CODE, binary, case]
+            status, output = output_of(words, job_environment(tests.options, library), 30)
+            is_well = re.search(sentence, output) and output.count(f"code {code}\n") == ranks
+            tests.count(name, bool(status == 0 and is_well), output)
+
+
+def run_refused(tests):
+    cases = REFUSED.findall((SOURCES / "refused.cpp").read_text())
+    cases = [(case, sentence) for case, sentence in [("", ""), *cases]
+             if tests.wanted(f"refused, {case}")]
+
+    def compile_one(case):
+        words = ["g++", "-std=c++20", *WARNINGS, "-fsyntax-only", *INCLUDE, SOURCES / "refused.cpp"]
+        words += [f"-D{case}"] if case else []
+        return output_of(words, environments.clean_environment(), 60)
+
+    with ThreadPoolExecutor(2) as pool:
+        results = pool.map(compile_one, [case for case, _ in cases])
+        for (case, sentence), (status, output) in zip(cases, results):
+            is_well = sentence in output if case and status else not case and status == 0
+            tests.count(f"refused, {case or 'nothing'}", is_well, output)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, default=environments.BUILD / "install")
+    parser.add_argument("--actors", type=Path, help="directory of libtowpath_actors.so")
+    parser.add_argument("--filter", default="", help="tests whose name this expression finds")
+    options = parser.parse_args()
+    options.prefix = options.prefix.resolve()
+    options.actors = (options.actors or options.prefix / "lib").resolve()
+    BINARIES.mkdir(parents=True, exist_ok=True)
+    tests = Tests(options)
+    programs = compile_all(options)
+    run_programs(tests, programs)
+    if binary := programs["failures"][0]:
+        run_failures(tests, binary)
+    run_refused(tests)
+    print(f"{tests.passed} passed, {tests.failed} failed")
+    sys.exit(tests.failed > 0)
+
+
+if __name__ == "__main__":
+    main()
