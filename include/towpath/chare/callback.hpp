@@ -82,7 +82,7 @@ inline thread_local Completions completions;
 
 template <class Function, class Value>
 struct FunctionCompletion : Completion {
-    explicit FunctionCompletion(Function function) : function(std::move(function)) {}
+    explicit FunctionCompletion(Function called) : function(std::move(called)) {}
 
     void complete(const void *value, std::size_t bytes) override {
         if constexpr (std::is_void_v<Value>)

@@ -172,7 +172,7 @@ struct Detached {
     struct promise_type {
         std::string (*name)();
 
-        promise_type(auto &, auto &, std::string (*name)()) : name(name) {}
+        promise_type(auto &, auto &, std::string (*method)()) : name(method) {}
         Detached get_return_object() { return {}; }
         std::suspend_never initial_suspend() noexcept { return {}; }
         std::suspend_never final_suspend() noexcept { return {}; }
