@@ -50,7 +50,9 @@ struct Mover : Chare<Mover> {
             migrate(any(ranks()));
         if (steps == 0)
             return;
-        std::vector<std::uint64_t> next(static_cast<std::size_t>(any(20) == 0 ? 5000 : any(10)));
+        auto count = static_cast<std::size_t>(any(20) == 0 ? 5000 : any(10));
+        auto sent_values = std::make_shared<std::vector<std::uint64_t>>(count);
+        auto &next = *sent_values;
         for (auto &value : next)
             sums[sent] += value = mixed(random());
         auto to = all()[any(elements)];
@@ -59,7 +61,7 @@ struct Mover : Chare<Mover> {
         else if (any(9) == 0)
             to.with({.is_expedited = true}).send<&Mover::token>(steps - 1, next, elements);
         else
-            to.send<&Mover::token>(steps - 1, nocopy(next), elements);
+            to.send<&Mover::token>(steps - 1, nocopy(next, callback([sent_values] {})), elements);
         if (any(10) == 0)
             all()[any(elements)].send<&Mover::box>(7, next);
         if (any(40) == 0)
