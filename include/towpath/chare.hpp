@@ -21,6 +21,7 @@
 //     callback    who is told of a result
 //     task        coroutines: Task, Future, Mailbox
 //     entry       entry methods and constructors, as the library calls them
+//     send        messages with arguments as parameters
 //     proxy       names of chares, by which messages are sent
 //     reduction   contributions
 //     object      Chare, the base of all
@@ -41,6 +42,7 @@
 #include "chare/task.hpp"
 #include "chare/mailbox.hpp"
 #include "chare/entry.hpp"
+#include "chare/send.hpp"
 #include "chare/proxy.hpp"
 #include "chare/reduction.hpp"
 #include "chare/object.hpp"

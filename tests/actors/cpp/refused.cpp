@@ -51,7 +51,9 @@ void body(CollectionProxy<Cell> cells, int *pointer) {
 #elif defined(view_of_others) // for a View it is a contiguous range, or nocopy, of the same elements
     cells.send<&Cell::view>(std::vector<float>());
 #elif defined(nocopy_of_others) // for a View it is a contiguous range, or nocopy, of the same elements
-    cells[0].send<&Cell::view>(nocopy(std::vector<int>()));
+    cells[0].send<&Cell::view>(nocopy(pointer, 1));
+#elif defined(nocopy_of_temporary) // a temporary is gone too early
+    cells[0].send<&Cell::view>(nocopy(std::vector<double>()));
 #elif defined(too_few) // the entry method has another number of parameters
     cells[1].send<&Cell::two>(1);
 #elif defined(too_many) // the entry method has another number of parameters

@@ -1,0 +1,207 @@
+// What proxies send: messages with arguments as parameters, and constructors.
+#pragma once
+
+#include "entry.hpp"
+
+namespace towpath {
+
+// How a message is sent: `proxy[8].with({.priority = -5}).send<&Cell::work>()`.
+struct SendOptions {
+    // Smaller is more urgent. Messages without priority have priority 0.
+    std::optional<std::int32_t> priority{};
+    // The message passes all that are not expedited.
+    bool is_expedited = false;
+    // The number by which a mailbox finds it.
+    std::uint32_t reference = 0;
+};
+
+// An array to be sent without a copy on the way, where that is possible; it must not change until
+// the callback is called, once. The parameter is a View.
+template <class T>
+struct NoCopy {
+    using is_not_serializable = void;
+
+    const T *data;
+    std::size_t size;
+    Callback done;
+};
+
+template <detail::Plain T>
+NoCopy<T> nocopy(const T *data, std::size_t size, Callback done = {}) {
+    return {data, size, done};
+}
+
+template <std::ranges::contiguous_range Range>
+auto nocopy(Range &&range, Callback done = {}) {
+    static_assert(std::is_lvalue_reference_v<Range> || std::ranges::borrowed_range<Range>,
+                  "nocopy sends an array from where it is, but a temporary is gone too early");
+    using Element = std::remove_const_t<std::ranges::range_value_t<Range>>;
+    return NoCopy<Element>{std::ranges::data(range), std::ranges::size(range), done};
+}
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_nocopy = false;
+template <class T>
+inline constexpr bool is_nocopy<NoCopy<T>> = true;
+
+// An argument as the parameter of this type that is sent. What needs no conversion is not copied.
+template <class P, class A>
+decltype(auto) converted(A &&argument) {
+    using Argument = std::remove_cvref_t<A>;
+    if constexpr (std::is_same_v<Argument, P>)
+        return static_cast<const P &>(argument);
+    else if constexpr (is_view<P> && is_nocopy<Argument>)
+        return P(argument.data, argument.size, argument.done.get());
+    else if constexpr (is_view<P> && std::ranges::contiguous_range<Argument>)
+        return P(std::ranges::data(argument), std::ranges::size(argument));
+    else
+        return static_cast<P>(std::forward<A>(argument));
+}
+
+template <class Archive>
+void transfer_all(Archive &archive, const auto &...values) {
+    (transfer(archive, values), ...);
+}
+
+inline towpath_message new_message(std::size_t bytes, std::uint32_t entry,
+                                   const SendOptions &options) {
+    towpath_message message;
+    towpath_message_new(bytes, &message);
+    message.entry = entry;
+    message.reference = options.reference;
+    if (options.is_expedited)
+        message.flags |= TOWPATH_EXPEDITED;
+    if (options.priority) {
+        message.flags |= TOWPATH_PRIORITY;
+        message.priority = *options.priority;
+    }
+    return message;
+}
+
+// A message with these values.
+template <class... V>
+towpath_message message_of(std::uint32_t entry, const SendOptions &options, const V &...values) {
+    Sizer sizer;
+    sizer.of_message();
+    transfer_all(sizer, values...);
+    towpath_message message = new_message(sizer.size(), entry, options);
+    Writer writer(message);
+    transfer_all(writer, values...);
+    return message;
+}
+
+// Whether an argument can be given for a parameter of this type.
+template <class P, class A>
+inline constexpr bool converts = std::is_convertible_v<A, P> ||
+                                 std::is_same_v<std::remove_cvref_t<A>, P>;
+template <class T, class A>
+consteval bool converts_to_view() {
+    using Argument = std::remove_cvref_t<A>;
+    using Element = std::remove_const_t<T>;
+    if constexpr (std::ranges::contiguous_range<Argument>)
+        return std::is_same_v<std::ranges::range_value_t<Argument>, Element>;
+    else
+        return std::is_same_v<Argument, NoCopy<Element>>;
+}
+template <class T, class A>
+inline constexpr bool converts<View<T>, A> = converts_to_view<T, A>();
+
+// Arguments fit to parameters. Otherwise a sentence says what is wrong.
+template <class... P, class... A>
+consteval bool do_fit(std::tuple<P...> *, std::type_identity<A>...) {
+    static_assert(sizeof...(P) == sizeof...(A),
+                  "the entry method has another number of parameters");
+    if constexpr (sizeof...(P) == sizeof...(A)) {
+        static_assert((converts<P, A> && ...),
+                      "an argument does not convert to the parameter of the entry method; for a "
+                      "View it is a contiguous range, or nocopy, of the same elements");
+        return (converts<P, A> && ...);
+    }
+    return false;
+}
+
+// A message with these arguments as parameters.
+template <class... P, class... A>
+towpath_message message_for(std::tuple<P...> *, std::uint32_t entry, const SendOptions &options,
+                            const auto &before, A &&...arguments) {
+    auto build = [&](const auto &...values) {
+        if constexpr (std::is_same_v<decltype(before), const std::monostate &>)
+            return message_of(entry, options, values...);
+        else
+            return message_of(entry, options, before, values...);
+    };
+    return build(converted<P>(std::forward<A>(arguments))...);
+}
+
+// Where an index type stands in the six words.
+template <class I>
+towpath_index words_of(const I &index) {
+    static_assert(std::is_trivially_copyable_v<I> && sizeof(I) <= 24 && sizeof(I) % 4 == 0,
+                  "an index is an int, a std::array of up to six ints, or a structure of up to "
+                  "six words of 32 bits that can be copied byte by byte");
+    towpath_index words{};
+    words.length = sizeof(I) / 4;
+    std::memcpy(words.words, &index, sizeof(I));
+    return words;
+}
+
+template <class I>
+I index_of(const towpath_index &words) {
+    I index;
+    std::memcpy(&index, words.words, sizeof(I));
+    return index;
+}
+
+// What is sent for an argument of a constructor: for a C string, a std::string.
+template <class A>
+using Sent = std::conditional_t<std::is_convertible_v<A, const char *>, std::string,
+                                std::decay_t<A>>;
+
+// A constructor of T, and its parameters as bytes.
+template <class T>
+struct Constructor {
+    std::uint32_t number = 0;
+    std::vector<std::byte> parameters;
+
+    template <class... A>
+    explicit Constructor(A &&...arguments) {
+        if constexpr (can_construct<T, Sent<A>...>()) {
+            std::tuple<Sent<A>...> sent(std::forward<A>(arguments)...);
+            Sizer sizer;
+            sizer & sent;
+            parameters.resize(sizer.size());
+            Writer(parameters.data()) & sent;
+            number = ConstructorRecord<T, Sent<A>...>::entry.number();
+        }
+    }
+};
+
+template <auto Member>
+using ParametersOf = typename MemberTraits<decltype(Member)>::Parameters;
+template <auto Member>
+using ResultOf =
+    std::remove_cvref_t<typename TaskResult<typename MemberTraits<decltype(Member)>::Result>::type>;
+
+}  // namespace detail
+
+template <auto Member, class T, class... A>
+consteval bool can_send() {
+    if constexpr (is_entry_of<Member, T>())
+        return detail::do_fit(static_cast<detail::ParametersOf<Member> *>(nullptr),
+                              std::type_identity<A>()...);
+    return false;
+}
+
+template <auto Member, class T>
+consteval bool takes_result() {
+    if constexpr (is_method_of<Member, T>()) {
+        constexpr bool fits = std::tuple_size_v<detail::ParametersOf<Member>> <= 1;
+        static_assert(fits, "a method that is told of a result has one parameter, or none");
+        return fits;
+    }
+    return false;
+}
+
+}  // namespace towpath
