@@ -4,7 +4,9 @@ use std::ffi::c_void;
 use std::ptr;
 
 use towpath_actors::collection::{NO_TYPE, ObjectId};
-use towpath_actors::{ActorError, ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime};
+use towpath_actors::{
+    ActorError, ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime,
+};
 
 use crate::failure::outcome;
 use crate::messages::ReceivedMessage;
