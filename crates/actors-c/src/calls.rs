@@ -6,8 +6,8 @@ use std::ptr;
 use towpath_actors::message::MessageKind;
 use towpath_actors::{ActorError, CollectionId, Contribution};
 
+use crate::current::with_runtime;
 use crate::failure::status;
-use crate::job::with_runtime;
 use crate::messages::{bytes, towpath_message_free};
 use crate::types::{CCallback, CChareId, CCollection, CMessage};
 

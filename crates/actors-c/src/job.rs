@@ -1,4 +1,4 @@
-//! The job that a thread of this process takes part in.
+//! The start, the run and the end of a job.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -6,6 +6,7 @@ use std::ptr;
 
 use towpath_actors::{ActorError, QueueOrder, Runtime};
 
+use crate::current::{JOB, Job, with_job, with_runtime};
 use crate::failure::{outcome, status};
 use crate::messages::bytes;
 use crate::program::Program;
@@ -13,34 +14,9 @@ use crate::registry;
 use crate::types::CProgram;
 use crate::writer;
 
-/// A runtime, and what its program is compared by.
-struct Job {
-    runtime: Runtime,
-    fingerprint: u64,
-}
-
 thread_local! {
-    /// Null, or what `towpath_start` has made and `towpath_stop` takes away.
-    static JOB: Cell<*mut Job> = const { Cell::new(ptr::null_mut()) };
     /// Whether the job is used further up the stack.
     static IS_RUNNING: Cell<bool> = const { Cell::new(false) };
-}
-
-const NOT_STARTED: &str = "towpath_start has not been called by this thread";
-
-fn with_job<T>(use_it: impl FnOnce(&Job) -> Result<T, String>) -> Result<T, String> {
-    // SAFETY: `towpath_stop` takes nothing away while the job runs, and calls nothing of the
-    // program.
-    let job = unsafe { JOB.get().as_ref() };
-    use_it(job.ok_or(NOT_STARTED)?)
-}
-
-/// Uses the runtime of this thread.
-#[inline]
-pub(crate) fn with_runtime<T>(
-    use_it: impl FnOnce(&Runtime) -> Result<T, String>,
-) -> Result<T, String> {
-    with_job(|job| use_it(&job.runtime))
 }
 
 /// Opens the MPI library and numbers what the program has.

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!  job             start, run and end
+//!  current         the runtime of this thread
 //!  calls           collections, chares, callbacks
 //!  messages        messages as C sees them
 //!  program         what the runtime asks of the program's functions
@@ -15,6 +16,7 @@
 //! ```
 
 pub mod calls;
+mod current;
 pub mod failure;
 pub mod job;
 pub mod messages;

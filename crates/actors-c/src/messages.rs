@@ -12,8 +12,8 @@ use towpath_actors::{
     MessageHandle, Runtime,
 };
 
+use crate::current::with_runtime;
 use crate::failure::status;
-use crate::job::with_runtime;
 use crate::types::{CCallback, CMessage};
 
 const NOT_THE_PROGRAMS: &str = "the message has been sent or freed, or was received and not kept";

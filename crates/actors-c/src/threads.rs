@@ -11,8 +11,8 @@ use rustc_hash::FxHashMap;
 
 use towpath_actors::{ChareId, Runtime};
 
+use crate::current::with_runtime;
 use crate::failure::{outcome, status};
-use crate::job::with_runtime;
 
 /// Bytes of a stack. The kernel gives pages as they are used, and a guard page is below them.
 const STACK_BYTES: usize = 1 << 20;
