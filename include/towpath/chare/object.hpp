@@ -80,7 +80,9 @@ public:
         auto result = std::make_shared<detail::FutureState<V>>();
         towpath_callback told{};
         detail::check(towpath_next_reduction(&id_, &told.reference));
-        awaited_[told.reference] = result;
+        if (!awaited_)
+            awaited_ = std::make_unique<Awaited>();
+        (*awaited_)[told.reference] = result;
         told.kind = TOWPATH_CALL_ALL;
         told.entry = detail::ReducedRecord<T>::entry.number();
         told.collection = id_.collection;
@@ -91,7 +93,9 @@ public:
     // For the library: the result of a reduction that methods wait for.
     void reduced(std::uint32_t number, const void *value, std::size_t bytes) {
         // An element that was made since has not contributed.
-        if (auto waiting = awaited_.extract(number))
+        if (!awaited_)
+            return;
+        if (auto waiting = awaited_->extract(number))
             waiting.mapped()->complete(value, bytes);
     }
 
@@ -107,7 +111,9 @@ protected:
 
 private:
     towpath_chare_id id_;
-    std::map<std::uint32_t, std::shared_ptr<detail::Completion>> awaited_;
+    // Most chares never wait for one.
+    using Awaited = std::map<std::uint32_t, std::shared_ptr<detail::Completion>>;
+    std::unique_ptr<Awaited> awaited_;
 };
 
 }  // namespace towpath

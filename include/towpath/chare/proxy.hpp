@@ -51,6 +51,7 @@ public:
                 detail::CallRecord<T, Member>::entry.number(), SendOptions(), result.callback(),
                 std::forward<A>(arguments)...);
             detail::check(towpath_invoke(&id_, &message));
+            (detail::tell_copied(arguments), ...);
             return result;
         } else {
             // What `co_await` accepts, so that the compiler says nothing more.
@@ -96,6 +97,7 @@ public:
                 detail::EntryRecord<T, Member>::entry.number(), options, std::monostate(),
                 std::forward<A>(arguments)...);
             detail::check(towpath_invoke(&id_, &message));
+            (detail::tell_copied(arguments), ...);
         }
     }
 
@@ -151,6 +153,7 @@ public:
                 detail::EntryRecord<T, Member>::entry.number(), options, std::monostate(),
                 std::forward<A>(arguments)...);
             detail::check(towpath_broadcast(collection_, &message));
+            (detail::tell_copied(arguments), ...);
         }
     }
 

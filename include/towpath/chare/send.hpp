@@ -24,6 +24,9 @@ struct NoCopy {
     const T *data;
     std::size_t size;
     Callback done;
+
+    // A short one is copied into the message, which takes less time.
+    bool is_short() const { return size * sizeof(T) < detail::beside; }
 };
 
 template <detail::Plain T>
@@ -53,11 +56,21 @@ decltype(auto) converted(A &&argument) {
     if constexpr (std::is_same_v<Argument, P>)
         return static_cast<const P &>(argument);
     else if constexpr (is_view<P> && is_nocopy<Argument>)
-        return P(argument.data, argument.size, argument.done.get());
+        return argument.is_short() ? P(argument.data, argument.size)
+                                   : P(argument.data, argument.size, argument.done.get());
     else if constexpr (is_view<P> && std::ranges::contiguous_range<Argument>)
         return P(std::ranges::data(argument), std::ranges::size(argument));
     else
         return static_cast<P>(std::forward<A>(argument));
+}
+
+// Calls the callback of an array that has been copied.
+template <class A>
+void tell_copied(const A &argument) {
+    if constexpr (is_nocopy<A>) {
+        if (argument.is_short())
+            argument.done();
+    }
 }
 
 template <class Archive>
