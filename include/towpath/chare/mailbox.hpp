@@ -64,8 +64,7 @@ private:
 
 // The parameters of a message that a mailbox gave. Views point into it, and last as long as it:
 //
-//     auto edge = co_await edges.receive(iteration);
-//     auto &[side, values] = edge.parameters();
+//     auto [side, values] = co_await edges.receive(iteration);
 template <class... P>
 class Received {
 public:
@@ -85,13 +84,23 @@ private:
     std::tuple<P...> parameters_;
 };
 
+}  // namespace towpath
+
+// For `auto [...] = `.
+template <class... P>
+struct std::tuple_size<towpath::Received<P...>> : std::tuple_size<std::tuple<P...>> {};
+template <std::size_t N, class... P>
+struct std::tuple_element<N, towpath::Received<P...>> : std::tuple_element<N, std::tuple<P...>> {};
+
+namespace towpath {
+
 // A member of a chare to which messages are sent as to an entry method, and from which a coroutine of
 // the chare takes them, by reference number or in the order in which they came:
 //
 //     towpath::Mailbox<int, towpath::View<const double>> edges;
 //     ...
 //     neighbour.with({.reference = iteration}).send<&Block::edges>(side, values);
-//     auto edge = co_await edges.receive(iteration);
+//     auto [side, values] = co_await edges.receive(iteration);
 //
 // A chare that migrates serializes its mailboxes. A mailbox stays in place while a coroutine waits.
 template <class... P>
