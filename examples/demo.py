@@ -41,6 +41,11 @@ def main():
              [bin_directory / "mpicc", "--abi", abi, "-O2", HERE / "heat.c", "-o", binary, "-lm"],
              plain, done)
         show(f"the C program on 4 ranks, {abi} ABI", [mpiexec, "-n", 4, binary, 200, 500], plain, done)
+    show("make builds the examples of chares in C++20",
+         ["make", "-sB", "-C", HERE / "chares", f"PREFIX={towpath}", f"OUT={programs}",
+          programs / "hello", programs / "forces"], plain, done)
+    for name in ("hello", "forces"):
+        show(f"chares on 4 ranks: {name}", [mpiexec, "-n", 4, programs / name], plain, done)
     show("Intel's IMB-MPI1 PingPong on 2 ranks", [mpiexec, "-n", 2, intel / "bin" / "IMB-MPI1", "-iter", 200, "-msglog", "0:20", "PingPong"],
          environments.clean_environment(LD_LIBRARY_PATH=towpath / "lib"), done)
     print("\n== What was done")

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Builds examples/chares with its Makefile, without warnings, and runs each program on 1, 2 and 4
+ranks of an installed Towpath, and some on MPICH. The programs compare what they compute with a
+sequential result. Checks also that the fragments in docs/chares.md are lines of the examples.
+
+    examples.py
+    examples.py --prefix DIRECTORY --filter wave
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import environments  # noqa: E402
+
+EXAMPLES = environments.ROOT / "examples/chares"
+GUIDE = environments.ROOT / "docs/chares.md"
+RANKS = (1, 2, 4)
+LIMIT = 30
+# Program, arguments, what it says if its result is right.
+PROGRAMS = [
+    ("hello", [], "8 chares on {ranks} ranks"),
+    ("forces", [], "total force 24000000, expected 24000000"),
+    ("fibonacci", [24], "fibonacci(24) = 46368"),
+    ("jacobi2d", [4], "jacobi2d with 4 x 4 blocks is right"),
+    ("jacobi3d", [3], "jacobi3d with 3 blocks in each direction is right"),
+    ("wave", [8, "wave.pgm"], "wave with 8 strips is right"),
+    ("particles", [], "particles are right"),
+    ("with_mpi", [], "expected {sum}"),
+]
+ON_MPICH = ("forces", "jacobi2d", "with_mpi")
+# A program whose main function throws ends with its sentence.
+REFUSED = ("jacobi2d", [5], "the number of blocks must divide 48")
+
+
+def build(prefix, directory):
+    flags = ["CXXFLAGS=-O2 -Wall -Wextra -Werror", f"PREFIX={prefix}", f"OUT={directory}"]
+    environments.command(["make", f"-j{os.cpu_count()}", "-C", EXAMPLES, *flags],
+                         "examples-chares.log")
+
+
+def run(mpiexec, ranks, program, arguments, **extra):
+    """Exit code and output of a job, whose ranks are in the directory of the program."""
+    words = ["timeout", "--kill-after=5", LIMIT, mpiexec, "-n", ranks, program, *arguments]
+    result = subprocess.run([str(word) for word in words], cwd=program.parent, text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, errors="replace",
+                            env=environments.clean_environment(**extra))
+    return result.returncode, result.stdout
+
+
+def right(prefix, directory, name, arguments, said, ranks):
+    code, output = run(prefix / "bin/mpiexec", ranks, directory / name, arguments)
+    said = said.format(ranks=ranks, sum=500 * (ranks + 1))
+    return code == 0 and said in output, output
+
+
+def right_on_mpich(directory, name, arguments, said):
+    mpich, ranks = environments.venv("mpich"), 2
+    code, output = run(mpich / "bin/mpiexec", ranks, directory / name, arguments,
+                       LD_LIBRARY_PATH=mpich / "lib")
+    return code == 0 and said.format(ranks=ranks, sum=500 * (ranks + 1)) in output, output
+
+
+def refused(prefix, directory):
+    name, arguments, sentence = REFUSED
+    code, output = run(prefix / "bin/mpiexec", 2, directory / name, arguments)
+    return code == 1 and sentence in output, output
+
+
+def picture(directory):
+    """The picture of the last run of `wave` shows something."""
+    head, pixels = b"P5 128 128 255\n", (directory / "wave.pgm").read_bytes()
+    return (pixels.startswith(head) and len(pixels) == len(head) + 128 * 128
+            and len(set(pixels[len(head):])) > 100), "wave.pgm is no such picture"
+
+
+def fragments():
+    """The fragments of C++ in the guide that no example contains as they are."""
+    sources = [plain(path.read_text()) for path in EXAMPLES.glob("*.cpp")]
+    found = re.findall(r"^```cpp\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+    unknown = [part for part in found if not any(plain(part) in source for source in sources)]
+    return len(found) > 5 and not unknown, "\n".join(["not in examples/chares:", *unknown])
+
+
+def plain(text):
+    """A text without the white space at the begin of its lines."""
+    return "\n".join(line.strip() for line in textwrap.dedent(text).strip().splitlines())
+
+
+def checks(prefix, directory):
+    """Name of each check, and the check: it returns whether all is well, and what to show if not."""
+    for name, arguments, said in PROGRAMS:
+        for ranks in RANKS:
+            yield (f"{name}, {ranks} ranks",
+                   lambda row=(name, arguments, said, ranks): right(prefix, directory, *row))
+        if name in ON_MPICH:
+            yield (f"{name} on MPICH",
+                   lambda row=(name, arguments, said): right_on_mpich(directory, *row))
+        if name == "wave":
+            yield "picture of wave", lambda: picture(directory)
+    yield "refused argument", lambda: refused(prefix, directory)
+    yield "fragments of docs/chares.md", fragments
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, default=environments.BUILD / "install")
+    parser.add_argument("--filter", default="", help="checks whose name this expression finds")
+    options = parser.parse_args()
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as directory:
+        build(options.prefix.resolve(), directory)
+        for name, check in checks(options.prefix.resolve(), Path(directory)):
+            if not re.search(options.filter, name):
+                continue
+            well, shown = check()
+            passed, failed = passed + well, failed + (not well)
+            print(f"{'ok  ' if well else 'FAIL'} {name}", flush=True)
+            if not well:
+                print(textwrap.indent(shown, "     "), flush=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
