@@ -96,7 +96,7 @@ def plain(text):
 
 
 def checks(prefix, directory):
-    """Name of each check, and the check: it returns whether all is well, and what to show if not."""
+    """Name of each check, and the check, which returns whether all is well, and what to show."""
     for name, arguments, said in PROGRAMS:
         for ranks in RANKS:
             yield (f"{name}, {ranks} ranks",
