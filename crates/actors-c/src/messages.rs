@@ -3,9 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr;
-use std::rc::Rc;
 
-use towpath_actors::arrays::PooledArray;
+use towpath_actors::arrays::kept;
 use towpath_actors::message::{Block, HEADER_BYTES, MessageKind, MessageParts, PRIORITY};
 use towpath_actors::{
     ActorHeader, ActorMessage, ArrayMemory, ChareCallback, CollectionId, Index, MessageArray,
@@ -21,7 +20,23 @@ const NOT_THE_PROGRAMS: &str = "the message has been sent or freed, or was recei
 /// `memory` of a message that the library has, and the program only reads.
 const RECEIVED: [usize; 2] = [0, 0];
 
+/// Bytes of the longest payload; no machine has more.
+const LONGEST_PAYLOAD: usize = 1 << 46;
+
 impl CMessage {
+    /// No message: one of more bytes than there can be.
+    const NONE: CMessage = CMessage {
+        payload: ptr::null_mut(),
+        bytes: 0,
+        entry: 0,
+        flags: 0,
+        priority: 0,
+        reference: 0,
+        memory: RECEIVED,
+        arrays: ptr::null_mut(),
+        array_count: 0,
+    };
+
     /// Gives a message to the program.
     fn give(message: ActorMessage) -> CMessage {
         let header = *message.header();
@@ -145,11 +160,6 @@ impl CMessage {
     }
 }
 
-/// An array that the program may have as long as it likes: its owner does not wait for that.
-fn owned(array: &MessageArray) -> MessageArray {
-    if array.is_borrowed() { Rc::new(PooledArray::of(array.bytes())) } else { array.clone() }
-}
-
 /// Arrays as the program's message has them.
 fn given(arrays: Vec<MessageArray>) -> (*mut MessageArray, usize) {
     if arrays.is_empty() {
@@ -209,8 +219,12 @@ impl ReceivedMessage {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_message_new(bytes: usize, message: *mut CMessage) {
     let header = ActorHeader::new(MessageKind::Invoke, 0, None, 0);
+    let made = match bytes {
+        0..=LONGEST_PAYLOAD => CMessage::give(ActorMessage::new(header, bytes)),
+        _ => CMessage::NONE,
+    };
     // SAFETY: the caller has memory for it.
-    unsafe { message.write(CMessage::give(ActorMessage::new(header, bytes))) };
+    unsafe { message.write(made) };
 }
 
 /// Frees a message that was made and not sent, or that was kept.
@@ -241,7 +255,7 @@ pub unsafe extern "C" fn towpath_message_keep(message: *mut CMessage) {
     let received = unsafe { &mut *message.cast::<ReceivedMessage>() };
     let Some(handle) = received.handle.take() else { return };
     let message = handle.into_owned();
-    let arrays = message.arrays().iter().map(owned).collect();
+    let arrays = message.arrays().iter().map(kept).collect();
     received.message = CMessage::give(message.with_arrays(arrays));
 }
 

@@ -74,6 +74,9 @@ impl Chares for Program {
     ) -> Result<(), String> {
         let entry = self.entry(message.header().entry)?;
         let invoke = entry.invoke.ok_or("it is a constructor")?;
+        let is_threaded = entry.flags & THREADED != 0;
+        // A sender does not wait for what a thread waits for.
+        let message = if is_threaded { message.kept() } else { message };
         let received = ReceivedMessage::new(message);
         let call = move || {
             let mut received = received;
@@ -85,7 +88,7 @@ impl Chares for Program {
                 unsafe { invoke(entry.context, object(target), &id, message) };
             });
         };
-        if entry.flags & THREADED == 0 {
+        if !is_threaded {
             call();
             return outcome();
         }

@@ -13,6 +13,7 @@ use towpath_actors::{ChareId, Runtime};
 
 use crate::current::with_runtime;
 use crate::failure::{outcome, status};
+use crate::writer::{self, RunningMethod};
 
 /// Bytes of a stack. The kernel gives pages as they are used, and a guard page is below them.
 const STACK_BYTES: usize = 1 << 20;
@@ -27,6 +28,8 @@ struct Thread {
     method: Option<Method>,
     /// By what it suspends itself.
     yielder: *const Yielder<(), ()>,
+    /// What it runs, for the case that this writes to what it was lent.
+    running: *mut RunningMethod<'static>,
     id: ChareId,
     entry: u32,
 }
@@ -82,7 +85,8 @@ impl Threads {
         });
         let number = self.started.get() + 1;
         self.started.set(number);
-        let thread = Thread { method: None, yielder: ptr::null(), id, entry };
+        let (yielder, running) = (ptr::null(), ptr::null_mut());
+        let thread = Thread { method: None, yielder, running, id, entry };
         self.all.borrow_mut().insert(number, thread);
         self.run(runtime, number, method)
     }
@@ -102,13 +106,16 @@ impl Threads {
 
     fn run(&self, runtime: &Runtime, number: u64, mut method: Method) -> Result<(), String> {
         self.running.set(number);
+        let own = self.all.borrow().get(&number).map_or(ptr::null_mut(), |thread| thread.running);
+        let outer = writer::switch(own);
         let result = method.resume(());
+        let own = writer::switch(outer);
         self.running.set(0);
         let mut all = self.all.borrow_mut();
         match result {
             CoroutineResult::Yield(()) => {
                 let thread = all.get_mut(&number).expect("it has not ended");
-                thread.yielder = self.yielder.get();
+                (thread.yielder, thread.running) = (self.yielder.get(), own);
                 thread.method = Some(method);
                 runtime.pin(thread.id).map_err(|error| error.to_string())?;
             }

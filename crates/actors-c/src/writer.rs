@@ -27,6 +27,11 @@ pub(crate) fn named(method: &RunningMethod<'_>, call: impl FnOnce()) {
     RUNNING.store(outer, Ordering::Relaxed);
 }
 
+/// Takes the method that runs off, as a thread is suspended, or puts it back.
+pub(crate) fn switch(to: *mut RunningMethod<'static>) -> *mut RunningMethod<'static> {
+    RUNNING.swap(to, Ordering::Relaxed)
+}
+
 /// Names the method that runs if a write faults.
 pub(crate) fn install() {
     set_writer(say_who_writes);

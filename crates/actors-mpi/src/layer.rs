@@ -397,6 +397,8 @@ impl<A: BinaryInterface> MpiLayer<A> {
         succeeded("MPI_Ibarrier", code)?;
         while !self.wait_for_any(&mut barrier)? {
             self.waited = None;
+            // Owners that drain too need not be told any more, and could not receive it.
+            self.released.borrow_mut().clear();
         }
         // What was announced has been sent.
         while let Some(receive) = self.receives.front_mut() {

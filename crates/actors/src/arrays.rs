@@ -68,6 +68,12 @@ impl Drop for PooledArray {
 /// An array of a message, which several places may hold.
 pub type MessageArray = Rc<dyn ArrayMemory>;
 
+/// An array that may be held as long as one likes: a copy, if somebody waits for it.
+#[must_use]
+pub fn kept(array: &MessageArray) -> MessageArray {
+    if array.is_borrowed() { Rc::new(PooledArray::of(array.bytes())) } else { array.clone() }
+}
+
 /// Arrays that the program may change again: whom to tell.
 pub(crate) type ReturnedArrays = Rc<RefCell<Vec<ChareCallback>>>;
 

@@ -14,7 +14,7 @@ pub enum ActorError {
     /// An array cannot have these extents.
     #[error(
         "an array with the extents {extents:?} cannot be made: it may have six dimensions, each of \
-         at most 2147483647 elements"
+         at most 2147483647 elements, and begin with 4294967296 elements in all"
     )]
     Extents { extents: Vec<u32> },
     /// A single chare contributes to a reduction.

@@ -12,6 +12,9 @@ use crate::index::{Index, LONGEST};
 /// there are more.
 const REMEMBERED: usize = 1 << 16;
 
+/// Elements with which an array begins, at most.
+pub(crate) const MOST: u64 = 1 << 32;
+
 /// Which rank is the home of an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HomeMap {
@@ -27,12 +30,13 @@ pub enum HomeMap {
 
 impl HomeMap {
     /// The extents, if they are not those of an array: more of them than an index has words, or one
-    /// that is more than a word can count.
-    pub(crate) fn check(&self) -> Result<(), Vec<u32>> {
+    /// that is more than a word can count, or more elements than ranks can hold.
+    pub(crate) fn check(&self, is_filled: bool) -> Result<(), Vec<u32>> {
         match self {
             HomeMap::Block(extents) | HomeMap::RoundRobin(extents)
                 if extents.len() > LONGEST
-                    || extents.iter().any(|extent| *extent > i32::MAX.cast_unsigned()) =>
+                    || extents.iter().any(|extent| *extent > i32::MAX.cast_unsigned())
+                    || (is_filled && product(extents) > MOST) =>
             {
                 Err(extents.clone())
             }

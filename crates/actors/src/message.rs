@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::arrays::MessageArray;
+use crate::arrays::{self, MessageArray};
 use crate::index::{Index, LONGEST};
 use crate::pool;
 pub use crate::pool::Block;
@@ -302,6 +302,16 @@ impl MessageHandle {
                 Rc::try_unwrap(message).unwrap_or_else(|message| message.copy(*message.header()))
             }
         }
+    }
+
+    /// The message, for whoever holds it for an unknown time: lent arrays are copied.
+    #[must_use]
+    pub fn kept(self) -> MessageHandle {
+        if !self.arrays().iter().any(|array| array.is_borrowed()) {
+            return self;
+        }
+        let arrays = self.arrays().iter().map(arrays::kept).collect();
+        self.into_owned().with_arrays(arrays).into()
     }
 
     /// The message, to be shared.

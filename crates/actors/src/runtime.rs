@@ -90,7 +90,7 @@ impl Runtime {
         &self,
         options: CollectionOptions,
     ) -> Result<CollectionId, ActorError> {
-        options.map.check().map_err(|extents| ActorError::Extents { extents })?;
+        options.map.check(options.filled).map_err(|extents| ActorError::Extents { extents })?;
         let id = {
             let mut state = self.state.borrow_mut();
             state.collections_made += 1;

@@ -105,6 +105,7 @@ impl State {
     pub(crate) fn put_aside(&mut self, message: MessageHandle, from: Option<u32>) {
         self.counts.waiting += 1;
         let id = CollectionId(message.header().collection);
+        let message = message.kept();
         self.early.entry(id).or_default().push(AheadOfCollection { message, from });
     }
 
@@ -135,7 +136,7 @@ impl State {
             // than the sender of the message.
             _ => {
                 self.counts.waiting += 1;
-                collection.waiting.entry(index).or_default().push(message);
+                collection.waiting.entry(index).or_default().push(message.kept());
             }
         }
         Ok(())

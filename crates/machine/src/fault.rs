@@ -55,13 +55,18 @@ fn install() {
 /// before on a fault happens.
 extern "C" fn handle(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     // SAFETY: the kernel passes valid information about the signal.
-    let address = unsafe { (*info).si_addr() } as usize;
+    let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
     if (BEGIN.load(Ordering::Acquire)..END.load(Ordering::Acquire)).contains(&address) {
         explain();
     }
     if let Some(previous) = OTHERWISE.get() {
         // SAFETY: this is an action that the kernel has given.
         unsafe { libc::sigaction(libc::SIGSEGV, previous, std::ptr::null_mut()) };
+    }
+    if code <= 0 {
+        // A process has sent the signal: no instruction faults again.
+        // SAFETY: raises a signal in this thread.
+        unsafe { libc::raise(libc::SIGSEGV) };
     }
 }
 

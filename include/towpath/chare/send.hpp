@@ -100,8 +100,13 @@ towpath_message message_of(std::uint32_t entry, const SendOptions &options, cons
     sizer.of_message();
     transfer_all(sizer, values...);
     towpath_message message = new_message(sizer.size(), entry, options);
-    Writer writer(message);
-    transfer_all(writer, values...);
+    try {
+        Writer writer(message);
+        transfer_all(writer, values...);
+    } catch (...) {
+        towpath_message_free(&message);
+        throw;
+    }
     return message;
 }
 
@@ -154,6 +159,8 @@ towpath_index words_of(const I &index) {
     static_assert(std::is_trivially_copyable_v<I> && sizeof(I) <= 24 && sizeof(I) % 4 == 0,
                   "an index is an int, a std::array of up to six ints, or a structure of up to "
                   "six words of 32 bits that can be copied byte by byte");
+    static_assert(std::has_unique_object_representations_v<I>,
+                  "an index has no bytes between its members, and no floating-point numbers");
     towpath_index words{};
     words.length = sizeof(I) / 4;
     std::memcpy(words.words, &index, sizeof(I));
