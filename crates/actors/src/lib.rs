@@ -35,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arrays;
+pub mod balance;
 pub mod broadcast;
 pub mod callback;
 pub mod chares;
