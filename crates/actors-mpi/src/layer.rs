@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use towpath_actors::arrays::PooledArray;
 use towpath_actors::message::{ARRAYS, HEADER_BYTES, MessageHandle};
 use towpath_actors::{ActorMessage, MachineLayer, MessageArray};
+use towpath_machine::clock;
 
 use crate::abi::{BinaryInterface, Mpich, Standard};
 use crate::arrays::{self, ArrayRoute, IncomingArray, ReleasedArrays, ViewedArray};
@@ -471,6 +472,14 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
     fn receive(&mut self) -> Option<(u32, ActorMessage)> {
         let polled = self.poll();
         self.or_abort(polled)
+    }
+
+    fn time(&self) -> u64 {
+        clock::nanoseconds()
+    }
+
+    fn processor_time(&self) -> u64 {
+        clock::thread_nanoseconds()
     }
 
     fn wait(&mut self) {

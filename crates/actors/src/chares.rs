@@ -68,6 +68,26 @@ pub trait Chares {
         Ok(())
     }
 
+    /// Invokes the method of an object that waited for load balancing ([`Runtime::at_sync`]).
+    ///
+    /// # Errors
+    /// The method has failed.
+    fn resume_from_sync(
+        &self,
+        runtime: &Runtime,
+        id: ChareId,
+        object: ObjectId,
+    ) -> Result<(), String> {
+        let _ = (runtime, id, object);
+        Ok(())
+    }
+
+    /// How many bytes `pack` would pack of an object of this type, or 0 if that is not known.
+    fn packed_bytes(&self, runtime: &Runtime, chare: u32, object: ObjectId) -> u64 {
+        let _ = (runtime, chare, object);
+        0
+    }
+
     /// Packs an object of this type behind this header. It is destroyed if it leaves this rank.
     fn pack(
         &self,

@@ -10,6 +10,7 @@ use crate::location::{HomeMap, Location};
 use crate::message::MessageHandle;
 use crate::places::Places;
 use crate::reduction::Reductions;
+use crate::synchronization::SyncRounds;
 use crate::tree::SpanningTree;
 
 /// Names a collection in the whole job: who made it, and which one of that rank it is.
@@ -26,10 +27,11 @@ impl CollectionId {
         CollectionId(u64::from(root) << 32 | u64::from(number))
     }
 
-    /// The rank that has made it, which is the root of its tree.
+    /// The root of its tree among so many ranks: the rank that has made it, unless it comes from a
+    /// checkpoint of more ranks.
     #[must_use]
-    pub fn root(self) -> u32 {
-        if self == CollectionId::SINGLE_CHARES { 0 } else { (self.0 >> 32) as u32 }
+    pub fn root(self, ranks: u32) -> u32 {
+        if self == CollectionId::SINGLE_CHARES { 0 } else { (self.0 >> 32) as u32 % ranks }
     }
 }
 
@@ -72,6 +74,12 @@ pub(crate) struct ArrayElement {
     pub(crate) created: u32,
     /// Whether a method of it is running.
     pub(crate) is_running: bool,
+    /// The round for which it gets ready next, to balance loads, and whether it is ready for the one
+    /// before.
+    pub(crate) round: u32,
+    pub(crate) is_ready: bool,
+    /// Nanoseconds that its methods have run since the last balancing.
+    pub(crate) load: u64,
     /// How many methods of it are suspended: it cannot leave.
     pub(crate) pinned: u32,
     /// What happens once none is.
@@ -96,6 +104,9 @@ impl ArrayElement {
             migrations,
             created: migrations,
             is_running: true,
+            round: 0,
+            is_ready: false,
+            load: 0,
             pinned: 0,
             deferred: Deferred::Nothing,
         }
@@ -121,6 +132,7 @@ pub(crate) struct Collection {
     pub(crate) places: Places,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) reductions: Reductions,
+    pub(crate) syncs: SyncRounds,
     /// Messages for elements that do not exist yet.
     pub(crate) waiting: FxHashMap<Index, Vec<MessageHandle>>,
     /// At the home: requests to make an element while there is still one of its index.
@@ -142,7 +154,7 @@ impl Collection {
         rank: u32,
         ranks: u32,
     ) -> Collection {
-        let tree = SpanningTree::new(id.root(), rank, ranks);
+        let tree = SpanningTree::new(id.root(ranks), rank, ranks);
         let places = Places::new(&options.map, options.filled, rank, ranks);
         Collection {
             chare: options.chare,
@@ -152,6 +164,7 @@ impl Collection {
             places,
             broadcasts: Broadcasts::default(),
             reductions: Reductions::new(tree),
+            syncs: SyncRounds::default(),
             waiting: FxHashMap::default(),
             inserting: FxHashMap::default(),
             expected: FxHashMap::default(),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::balancing::BalanceMessage;
 use crate::callback::ChareCallback;
 use crate::collection::CollectionOptions;
 use crate::index::Index;
@@ -29,6 +30,8 @@ pub enum ControlMessage {
     Counted(MessageCounts),
     /// A function of this rank is the callback of a result.
     CallBack { function: u64, value: Vec<u8> },
+    /// Part of load balancing.
+    Balance(BalanceMessage),
     /// End the job with this code.
     Exit { code: i32, scope: ExitScope },
 }
@@ -48,6 +51,8 @@ pub enum CollectionMessage {
     Deleted { index: Index, migrations: u32 },
     /// Part of a reduction.
     Reduction(ReductionMessage),
+    /// Part of a round in which elements get ready for load balancing.
+    Round(ReductionMessage),
 }
 
 impl From<CollectionMessage> for ControlMessage {

@@ -4,8 +4,10 @@ use crate::chares::ChareId;
 use crate::collection::{ArrayElement, Collection, CollectionId, CollectionOptions, NO_TYPE};
 use crate::control::{CollectionMessage, ControlMessage};
 use crate::message::{AT_HOME, ActorHeader, ActorMessage, MessageHandle, MessageKind};
+use crate::reduction::Reductions;
 use crate::runtime::{Processed, Runtime};
 use crate::state::AheadOfCollection;
+use crate::synchronization::SyncRounds;
 use crate::tree::SpanningTree;
 
 /// How an element begins on a rank.
@@ -20,7 +22,7 @@ impl Runtime {
     pub(crate) fn create(&self, id: CollectionId, options: &CollectionOptions) {
         self.create_here(id, options);
         let mut state = self.state.borrow_mut();
-        let tree = SpanningTree::new(id.root(), state.rank, state.ranks);
+        let tree = SpanningTree::new(id.root(state.ranks), state.rank, state.ranks);
         for child in tree.children() {
             state.tell(child, id, ControlMessage::Create(options.clone()));
         }
@@ -28,7 +30,10 @@ impl Runtime {
 
     pub(crate) fn create_here(&self, id: CollectionId, options: &CollectionOptions) {
         let mut state = self.state.borrow_mut();
-        let collection = Collection::new(id, options, state.rank, state.ranks);
+        let mut collection = Collection::new(id, options, state.rank, state.ranks);
+        if self.balances() && collection.location.is_of_array() {
+            collection.syncs = SyncRounds::new(Some(Reductions::new(collection.tree)));
+        }
         state.collections.insert(id, collection);
     }
 
@@ -71,7 +76,9 @@ impl Runtime {
         let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
         let chare = collection.chare;
         let steps = collection.reductions.open(&self.combining());
+        let rounds = collection.syncs.open();
         drop(state);
+        self.follow_rounds(id, rounds)?;
         self.follow(id, chare, steps)
     }
 
@@ -91,9 +98,13 @@ impl Runtime {
                 NO_TYPE => self.chares.chare_type(message.header().entry),
                 chare => chare,
             };
-            collection.add(ArrayElement::new(id.index, chare, reduction, since, migrations));
+            let round = collection.syncs.created();
+            let element = ArrayElement::new(id.index, chare, reduction, since, migrations);
+            collection.add(ArrayElement { round, ..element });
         }
+        let begun = self.method_begins();
         let object = self.chares.construct(self, id, message);
+        self.method_ends(id, begun);
         let object =
             object.map_err(|reason| self.method_failed(id, message.header().entry, reason))?;
         let mut state = self.state.borrow_mut();

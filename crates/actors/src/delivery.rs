@@ -19,6 +19,7 @@ impl Runtime {
             state.put_aside(message, None);
             return Ok(());
         };
+        let root = collection.tree.root();
         let is_barrier = header.flags & BARRIER != 0;
         if is_barrier && message.payload().is_empty() {
             // It was not possible to say what had been inserted.
@@ -34,8 +35,8 @@ impl Runtime {
             guard = self.state.borrow_mut();
         }
         let state = &mut *guard;
-        if id.root() != state.rank {
-            state.layer.send(id.root(), message);
+        if root != state.rank {
+            state.layer.send(root, message);
             return Ok(());
         }
         state.counts.processed += 1;
@@ -132,7 +133,9 @@ impl Runtime {
             drop(state);
             let id = ChareId { collection, index };
             let copy = MessageHandle::Shared(message.clone());
+            let begun = self.method_begins();
             let result = self.chares.invoke(self, id, object, copy);
+            self.method_ends(id, begun);
             self.returned(id)?;
             result.map_err(|reason| self.method_failed(id, header.entry, reason))?;
         }

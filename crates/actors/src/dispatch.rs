@@ -5,7 +5,7 @@ use crate::collection::{CollectionId, Deferred};
 use crate::control::{CollectionMessage, ControlMessage};
 use crate::error::ActorError;
 use crate::location::Lookup;
-use crate::message::{ActorMessage, COPY, MessageHandle, MessageKind};
+use crate::message::{ActorMessage, COPY, MessageHandle, MessageKind, SYNCHRONIZED};
 use crate::runtime::{Processed, Runtime};
 use crate::state::NoSuchIndex;
 
@@ -104,7 +104,12 @@ impl Runtime {
         state.counts.processed += 1;
         drop(state);
         let Some(object) = object else { return Ok(()) };
+        if header.flags & SYNCHRONIZED != 0 {
+            return self.resume_object(id, object);
+        }
+        let begun = self.method_begins();
         let result = self.chares.invoke(self, id, object, message);
+        self.method_ends(id, begun);
         self.returned(id)?;
         result.map_err(|reason| self.method_failed(id, header.entry, reason))
     }
@@ -142,6 +147,7 @@ impl Runtime {
                 let called = self.chares.call_back(self, function, &value);
                 called.map_err(|reason| ActorError::Function { rank: self.rank(), reason })?;
             }
+            ControlMessage::Balance(what) => return self.balance_message(id, what),
             ControlMessage::Exit { code, scope } => self.exit_here(code, scope),
             ControlMessage::OfCollection(what) => return self.about(id, what, message, from),
         }
@@ -186,6 +192,12 @@ impl Runtime {
                 for message in collection.broadcasts.settled(index, migrations, broadcasts) {
                     state.copy(&message, &index, migrations);
                 }
+                let element = ChareId { collection: id, index };
+                self.element_has_settled(state, element, migrations);
+            }
+            CollectionMessage::Round(message) => {
+                drop(guard);
+                return self.round_message(id, message);
             }
             CollectionMessage::Reduction(message) => {
                 let chare = collection.chare;

@@ -35,6 +35,15 @@ pub enum ActorError {
          in a method that does not wait"
     )]
     Suspended { chare: String, index: Index },
+    /// An element is ready and says so again.
+    #[error(
+        "at_sync was called for {chare}{index}, which waits for load balancing already; call it again \
+         after ResumeFromSync"
+    )]
+    ReadyTwice { chare: String, index: Index },
+    /// Only elements of arrays are balanced.
+    #[error("at_sync was called for {chare}{index}, which is no element of an array")]
+    NotInArray { chare: String, index: Index },
     /// Ranks run different programs.
     #[error("rank {rank} cannot begin: {reason}")]
     Begin { rank: u32, reason: String },

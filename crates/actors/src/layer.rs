@@ -30,6 +30,12 @@ pub trait MachineLayer {
     /// The next message that has arrived, and who sent it.
     fn receive(&mut self) -> Option<(u32, ActorMessage)>;
 
+    /// Nanoseconds since some moment.
+    fn time(&self) -> u64;
+
+    /// Nanoseconds for which this thread has had the processor.
+    fn processor_time(&self) -> u64;
+
     /// Waits until a message may have arrived. The rank has nothing else to do.
     fn wait(&mut self);
 

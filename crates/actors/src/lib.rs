@@ -14,6 +14,9 @@
 //!    ending        quiescence, the end of the job, errors
 //!    starting      what ranks keep until they have the read-only data
 //!    suspended     methods that wait: user-level threads and coroutines
+//!    synchronization  elements that are ready for load balancing
+//!    balancing     from measured loads to migrations; leading: what leaders of groups do
+//!    measuring     how long methods run
 //!    queue         messages that wait, by priority
 //!  collection      one rank's part of an array or group
 //!    places        which elements are here
@@ -21,6 +24,7 @@
 //!    broadcast     every broadcast reaches every element once
 //!    reduction     contributions of elements that migrate, begin and end meanwhile
 //!  quiescence      when nothing is left to do
+//!  balance         which elements migrate: pure algorithms
 //!  message         header and payload as they are sent
 //!    pool          memory of messages that is used again
 //!    arrays        large arrays beside the payload
@@ -36,6 +40,7 @@
 
 pub mod arrays;
 pub mod balance;
+pub mod balancing;
 pub mod broadcast;
 pub mod callback;
 pub mod chares;
@@ -48,7 +53,9 @@ mod ending;
 pub mod error;
 pub mod index;
 pub mod layer;
+mod leading;
 pub mod location;
+mod measuring;
 pub mod message;
 mod migration;
 mod places;
@@ -61,9 +68,11 @@ pub mod runtime;
 mod starting;
 mod state;
 mod suspended;
+mod synchronization;
 pub mod tree;
 
 pub use arrays::{ArrayMemory, MessageArray};
+pub use balance::{Balancer, BalancerOptions};
 pub use callback::ChareCallback;
 pub use chares::{ChareId, Chares};
 pub use collection::{CollectionId, CollectionOptions, ObjectId};

@@ -220,6 +220,12 @@ impl Location {
         self.map.contains(index, self.ranks)
     }
 
+    /// Whether these are the elements of an array.
+    #[must_use]
+    pub fn is_of_array(&self) -> bool {
+        self.map != HomeMap::FirstWord
+    }
+
     /// What this rank was told of an element: its rank, and how often it has migrated.
     #[must_use]
     pub fn told(&self, index: &Index) -> Option<(u32, u32)> {

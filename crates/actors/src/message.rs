@@ -54,7 +54,8 @@ pub const COPY: u16 = 4;
 pub const RESULT: u16 = 8;
 /// Flag: a broadcast that is not for chares ([`crate::broadcast::InsertBarrier`]).
 pub const BARRIER: u16 = 16;
-
+/// Flag: of an arrival: the element is ready for load balancing. Of an invocation: it goes on.
+pub const SYNCHRONIZED: u16 = 64;
 /// Flag: descriptions of arrays stand behind the payload. Only the layer that sends the message sees
 /// it.
 pub const ARRAYS: u16 = 32;
@@ -68,7 +69,8 @@ pub const AT_HOME: u32 = u32::MAX;
 pub struct ActorHeader {
     kind: u8,
     index_length: u8,
-    /// Of [`EXPEDITED`], [`PRIORITY`], [`COPY`], [`RESULT`], [`BARRIER`] and [`ARRAYS`].
+    /// Of [`EXPEDITED`], [`PRIORITY`], [`COPY`], [`RESULT`], [`BARRIER`], [`SYNCHRONIZED`] and
+    /// [`ARRAYS`].
     pub flags: u16,
     /// The entry method or constructor. Of an arrival: how often elements of this index had
     /// migrated when this one was constructed.
@@ -77,7 +79,8 @@ pub struct ActorHeader {
     pub collection: u64,
     /// Smaller is more urgent.
     pub priority: i32,
-    /// The reference number, by which a chare finds the message that it expects.
+    /// The reference number, by which a chare finds the message that it expects. Of an arrival: how
+    /// often the element has been ready for load balancing.
     pub reference: u32,
     /// Of a broadcast: its number. Of an arrival: the element's next reduction. Of insertions: how
     /// many barriers the asker has sent ([`crate::broadcast::InsertBarrier`]).
@@ -85,7 +88,7 @@ pub struct ActorHeader {
     /// Of insertions, arrivals and copies of broadcasts: how often elements of this index have
     /// migrated, with this time.
     pub migrations: u32,
-    /// Of insertions: the rank that asks for the element.
+    /// Of insertions: the rank that asks for the element. Of an arrival: its type.
     pub asker: u32,
     /// Of insertions: the rank where the element shall be, or [`AT_HOME`]. Of an arrival: how many
     /// broadcasts the element has had.

@@ -4,7 +4,7 @@ use crate::broadcast::Departure;
 use crate::chares::ChareId;
 use crate::collection::{ArrayElement, Deferred};
 use crate::control::CollectionMessage;
-use crate::message::{ActorHeader, ActorMessage, MessageKind};
+use crate::message::{ActorHeader, ActorMessage, MessageKind, SYNCHRONIZED};
 use crate::runtime::{Processed, Runtime};
 
 impl Runtime {
@@ -32,7 +32,7 @@ impl Runtime {
     /// Sends an element to another rank.
     fn depart(&self, id: ChareId, to: u32) -> Processed {
         let index = id.index;
-        let (element, chare, copies, steps) = {
+        let (element, chare, copies, steps, rounds) = {
             let mut state = self.state.borrow_mut();
             let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
             let Some((place, mut element)) = collection.remove(&id.index) else { return Ok(()) };
@@ -42,12 +42,14 @@ impl Runtime {
             let leaving = Departure { index, migrations, since, place };
             let copies = collection.broadcasts.departs(leaving);
             let steps = collection.reductions.departed(element.reduction, &self.combining());
+            let rounds = collection.syncs.departed(element.round);
             collection.location.located(id.index, to, element.migrations);
             element.since = collection.broadcasts.accepted().max(since);
-            (element, chare, copies, steps)
+            (element, chare, copies, steps, rounds)
         };
         let Some(object) = element.object else { return Ok(()) };
         let migrations = element.migrations;
+        let begun = self.method_begins();
         let message = self.chares.pack(self, chare, object, arrival(id, &element));
         self.chares.destroy(self, chare, object);
         {
@@ -56,11 +58,14 @@ impl Runtime {
                 // Messages that are sent to it from here may arrive before it.
                 state.tell(to, id.collection, CollectionMessage::Expect { index: id.index });
             }
+            let bytes = message.bytes().len();
             state.send(to, message.into());
+            state.has_moved(bytes, begun);
             for message in copies {
                 state.copy(&message, &index, migrations);
             }
         }
+        self.follow_rounds(id.collection, rounds)?;
         self.follow(id.collection, chare, steps)
     }
 
@@ -79,9 +84,12 @@ impl Runtime {
             if message.bytes().len() > state.layer.ordered_bytes() {
                 collection.no_longer_expected(&index);
             }
-            let chare = collection.chare;
+            let chare = header.asker;
             let element = ArrayElement::new(index, chare, header.number, since, migrations);
-            collection.add(ArrayElement { created: header.entry, ..element });
+            let (round, is_ready) = (header.reference, header.flags & SYNCHRONIZED != 0);
+            let created = header.entry;
+            collection.add(ArrayElement { created, round, is_ready, ..element });
+            collection.syncs.arrived(round);
             collection.reductions.arrived(header.number);
             collection.location.located(index, rank, migrations);
             let home = collection.location.home(&index);
@@ -95,6 +103,7 @@ impl Runtime {
             }
             chare
         };
+        let begun = self.method_begins();
         let object = self.chares.unpack(self, chare, id, message.payload());
         let object = object.map_err(|reason| crate::error::ActorError::Method {
             chare: self.chares.chare_name(chare),
@@ -107,28 +116,32 @@ impl Runtime {
         if let Some(element) = collection.and_then(|known| known.element_mut(&index)) {
             element.object = Some(object);
         }
+        state.has_moved(message.bytes().len(), begun);
         state.release(id.collection, &index);
+        state.catch_up(id);
         drop(state);
         self.returned(id)
     }
 
     fn delete_now(&self, id: ChareId) -> Processed {
-        let (object, chare, steps) = {
+        let (object, chare, steps, rounds) = {
             let mut guard = self.state.borrow_mut();
             let state = &mut *guard;
             let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
             let Some((_, element)) = collection.remove(&id.index) else { return Ok(()) };
             let (index, migrations, chare) = (id.index, element.migrations, element.chare);
             let steps = collection.reductions.deleted(element.reduction, &self.combining());
+            let rounds = collection.syncs.deleted(element.round);
             collection.location.deleted(index, migrations);
             let home = collection.location.home(&index);
             let deleted = CollectionMessage::Deleted { index, migrations };
             state.tell(home, id.collection, deleted);
-            (element.object, chare, steps)
+            (element.object, chare, steps, rounds)
         };
         if let Some(object) = object {
             self.chares.destroy(self, chare, object);
         }
+        self.follow_rounds(id.collection, rounds)?;
         self.follow(id.collection, chare, steps)
     }
 }
@@ -139,5 +152,7 @@ fn arrival(id: ChareId, element: &ArrayElement) -> ActorHeader {
     let mut header = ActorHeader::new(kind, id.collection.0, Some(&id.index), element.created);
     header.migrations = element.migrations;
     (header.place, header.number) = (element.since, element.reduction);
+    (header.reference, header.asker) = (element.round, element.chare);
+    header.flags = if element.is_ready { SYNCHRONIZED } else { 0 };
     header
 }

@@ -214,6 +214,12 @@ impl Reductions {
         Ok(steps)
     }
 
+    /// At the root: how many are complete.
+    #[must_use]
+    pub fn completed(&self) -> u32 {
+        self.incomplete
+    }
+
     /// Another rank says something.
     pub fn message(
         &mut self,

@@ -8,6 +8,8 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::arrays::{ArrayMemory, MessageArray, ReturnedArrays, SentArray};
+use crate::balance::{Balancer, BalancerOptions, NORMAL_SPEED};
+use crate::balancing::Balancing;
 use crate::broadcast::InsertBarrier;
 use crate::callback::ChareCallback;
 use crate::chares::{ChareId, Chares};
@@ -17,6 +19,7 @@ use crate::error::ActorError;
 use crate::index::Index;
 use crate::layer::MachineLayer;
 use crate::location::HomeMap;
+use crate::measuring::Clocks;
 use crate::message::{AT_HOME, ActorHeader, ActorMessage, BARRIER, MessageKind};
 use crate::queue::{MessageQueue, QueueOrder};
 use crate::quiescence::{MessageCounts, Quiescence};
@@ -27,6 +30,7 @@ use crate::tree::SpanningTree;
 /// The runtime of one rank.
 pub struct Runtime {
     pub(crate) chares: Box<dyn Chares>,
+    pub(crate) balancing: BalancerOptions,
     pub(crate) state: RefCell<State>,
 }
 
@@ -54,10 +58,13 @@ impl Runtime {
             quiescence_clients: Vec::new(),
             held: None,
             returned: ReturnedArrays::default(),
+            balancing: Balancing::default(),
+            clocks: Clocks::default(),
             exit: None,
             error: None,
         };
-        let runtime = Runtime { chares, state: RefCell::new(state) };
+        let balancing = BalancerOptions { balancer: Balancer::None, speed: NORMAL_SPEED };
+        let runtime = Runtime { chares, balancing, state: RefCell::new(state) };
         let options = CollectionOptions {
             chare: NO_TYPE,
             constructor: 0,
@@ -330,7 +337,7 @@ impl Runtime {
                 return Ok(code);
             }
             if !self.step() {
-                self.state.borrow_mut().layer.wait();
+                self.wait();
             }
         }
     }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::arrays::ReturnedArrays;
+use crate::balancing::Balancing;
 use crate::callback::ChareCallback;
 use crate::collection::{Collection, CollectionId};
 use crate::control::ControlMessage;
@@ -12,6 +13,7 @@ use crate::error::ActorError;
 use crate::index::Index;
 use crate::layer::MachineLayer;
 use crate::location::Lookup;
+use crate::measuring::Clocks;
 use crate::message::{ActorHeader, ActorMessage, COPY, EXPEDITED, MessageHandle, MessageKind};
 use crate::queue::MessageQueue;
 use crate::quiescence::{MessageCounts, Quiescence};
@@ -41,6 +43,9 @@ pub(crate) struct State {
     pub(crate) held: Option<Vec<(u32, ActorMessage)>>,
     /// Arrays of this rank that nobody reads any more.
     pub(crate) returned: ReturnedArrays,
+    pub(crate) balancing: Balancing,
+    /// When both clocks were read last.
+    pub(crate) clocks: Clocks,
     pub(crate) exit: Option<i32>,
     pub(crate) error: Option<ActorError>,
 }

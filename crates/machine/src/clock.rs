@@ -16,6 +16,12 @@ pub fn nanoseconds() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// Nanoseconds for which this thread has had a processor. A system call.
+pub fn thread_nanoseconds() -> u64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -28,5 +34,14 @@ mod tests {
             (super::seconds() - again as f64 * 1e-9).abs() < 1.0,
             "both count from the same moment"
         );
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_does_not_have_the_processor() {
+        let before = super::thread_nanoseconds();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let asleep = super::thread_nanoseconds() - before;
+        assert!(asleep < 40_000_000, "{asleep}");
+        while super::thread_nanoseconds() - before < asleep + 2_000_000 {}
     }
 }

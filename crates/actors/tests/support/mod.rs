@@ -1,6 +1,6 @@
 //! A machine layer in memory, which delays and reorders messages as far as layers may.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -17,6 +17,8 @@ pub(crate) struct Wires {
     /// From each rank to each other one.
     lanes: Vec<VecDeque<ActorMessage>>,
     random: Rng,
+    /// What the clocks of all ranks show. The test lets the time pass.
+    pub(crate) time: Rc<Cell<u64>>,
 }
 
 impl Wires {
@@ -24,7 +26,12 @@ impl Wires {
     pub(crate) fn new(ranks: u32, seed: u64) -> Rc<RefCell<Wires>> {
         let ranks = ranks as usize;
         let lanes = (0..ranks * ranks).map(|_| VecDeque::new()).collect();
-        Rc::new(RefCell::new(Wires { ranks, lanes, random: Rng::with_seed(seed) }))
+        Rc::new(RefCell::new(Wires {
+            ranks,
+            lanes,
+            random: Rng::with_seed(seed),
+            time: Rc::default(),
+        }))
     }
 
     /// Whether nothing is under way.
@@ -74,6 +81,14 @@ impl MachineLayer for WireEnd {
 
     fn receive(&mut self) -> Option<(u32, ActorMessage)> {
         self.wires.borrow_mut().next(self.rank as usize)
+    }
+
+    fn time(&self) -> u64 {
+        self.wires.borrow().time.get()
+    }
+
+    fn processor_time(&self) -> u64 {
+        self.time()
     }
 
     fn wait(&mut self) {}

@@ -1,0 +1,222 @@
+//! Elements that are ready for load balancing, as with `AtSync` of Charm++.
+//!
+//! The elements of an array are ready once each has called `at_sync` as often as the others. That
+//! is counted as contributions to reductions are, so elements may migrate, begin and end meanwhile.
+//! The root of the array tells rank 0 ([`crate::balancing`]), which lets all go on afterwards.
+
+use crate::balancing::BalanceMessage;
+use crate::chares::ChareId;
+use crate::collection::{ArrayElement, CollectionId};
+use crate::control::CollectionMessage;
+use crate::error::ActorError;
+use crate::message::{ActorHeader, ActorMessage, COPY, MessageKind, SYNCHRONIZED};
+use crate::reduction::{Combine, Contribution, ReductionMessage, ReductionStep, Reductions};
+use crate::runtime::{Processed, Runtime};
+use crate::state::State;
+
+/// What elements contribute when they are ready is only counted.
+const COUNTED: Combine = &|_, _, _| Ok(());
+
+/// What reductions have to do next.
+pub(crate) type Steps = Result<Vec<ReductionStep>, String>;
+
+/// One rank's part of the rounds of an array in which its elements get ready.
+#[derive(Debug, Default)]
+pub(crate) struct SyncRounds {
+    /// Nothing if the job does not balance loads, or if this is no array.
+    rounds: Option<Reductions>,
+    /// Elements that were ready for rounds before this one go on.
+    resumed: u32,
+    /// At the root: rounds of which rank 0 was told.
+    told: u32,
+}
+
+impl SyncRounds {
+    pub(crate) fn new(rounds: Option<Reductions>) -> SyncRounds {
+        SyncRounds { rounds, ..SyncRounds::default() }
+    }
+
+    pub(crate) fn open(&mut self) -> Steps {
+        self.rounds.as_mut().map_or_else(|| Ok(Vec::new()), |rounds| rounds.open(COUNTED))
+    }
+
+    /// An element begins here: the first round for which it gets ready.
+    pub(crate) fn created(&mut self) -> u32 {
+        self.rounds.as_mut().map_or(0, Reductions::created)
+    }
+
+    pub(crate) fn arrived(&mut self, round: u32) {
+        if let Some(rounds) = &mut self.rounds {
+            rounds.arrived(round);
+        }
+    }
+
+    pub(crate) fn departed(&mut self, round: u32) -> Steps {
+        let rounds = self.rounds.as_mut();
+        rounds.map_or_else(|| Ok(Vec::new()), |rounds| rounds.departed(round, COUNTED))
+    }
+
+    pub(crate) fn deleted(&mut self, round: u32) -> Steps {
+        let rounds = self.rounds.as_mut();
+        rounds.map_or_else(|| Ok(Vec::new()), |rounds| rounds.deleted(round, COUNTED))
+    }
+
+    fn ready(&mut self, round: u32) -> Steps {
+        let one = Contribution { reducer: 0, elements: 1, callback: None, value: Vec::new() };
+        let rounds = self.rounds.as_mut();
+        rounds.map_or_else(|| Ok(Vec::new()), |rounds| rounds.contribute(round, one, COUNTED))
+    }
+
+    fn message(&mut self, message: ReductionMessage) -> Steps {
+        let rounds = self.rounds.as_mut();
+        rounds.map_or_else(|| Ok(Vec::new()), |rounds| rounds.message(message, COUNTED))
+    }
+
+    /// How many rounds are complete.
+    fn complete(&self) -> u32 {
+        self.rounds.as_ref().map_or(0, Reductions::completed)
+    }
+}
+
+impl Runtime {
+    /// Says that an element of an array of this rank is ready for load balancing. It may migrate
+    /// then, and [`crate::Chares::resume_from_sync`] is called once all elements of all arrays
+    /// that balance loads were ready and have migrated. Messages reach it meanwhile. Returns how
+    /// often it was ready before; an element that begins later has missed some.
+    ///
+    /// # Errors
+    /// The chare is not here, is no element of an array, or waits already.
+    pub fn at_sync(&self, id: ChareId) -> Result<u32, ActorError> {
+        let mut guard = self.state.borrow_mut();
+        let state = &mut *guard;
+        let not_here = ActorError::NotHere { what: "at_sync", rank: state.rank };
+        let collection = state.collections.get_mut(&id.collection).ok_or(not_here.clone())?;
+        let is_array = collection.location.is_of_array();
+        let place = *collection.places.get(&id.index).ok_or(not_here)?;
+        let element = &mut collection.elements[place];
+        if element.is_ready || !is_array {
+            let waits = element.is_ready;
+            drop(guard);
+            let (chare, _) = self.named(id, 0);
+            let index = id.index;
+            return Err(if waits {
+                ActorError::ReadyTwice { chare, index }
+            } else {
+                ActorError::NotInArray { chare, index }
+            });
+        }
+        let round = element.round;
+        element.round += 1;
+        element.is_ready = true;
+        if !self.balances() {
+            state.go_on(id);
+            return Ok(round);
+        }
+        let steps = collection.syncs.ready(round);
+        drop(guard);
+        self.follow_rounds(id.collection, steps)?;
+        Ok(round)
+    }
+
+    /// Does what the rounds of an array ask for.
+    pub(crate) fn follow_rounds(&self, id: CollectionId, steps: Steps) -> Processed {
+        let steps = steps.map_err(|reason| {
+            let (chare, _) = self.named(id, 0);
+            ActorError::Reduction { chare, reason }
+        })?;
+        let mut guard = self.state.borrow_mut();
+        let state = &mut *guard;
+        let mut has_elements = false;
+        for step in steps {
+            match step {
+                ReductionStep::Send(rank, message) => {
+                    state.tell(rank, id, CollectionMessage::Round(message));
+                }
+                ReductionStep::Complete(_) => has_elements = true,
+            }
+        }
+        let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
+        let rounds = collection.syncs.complete();
+        if rounds > collection.syncs.told {
+            collection.syncs.told = rounds;
+            state.tell(0, id, BalanceMessage::Ready { rounds, has_elements });
+        }
+        Ok(())
+    }
+
+    /// Another rank says something about the rounds of an array.
+    pub(crate) fn round_message(&self, id: CollectionId, message: ReductionMessage) -> Processed {
+        let mut state = self.state.borrow_mut();
+        let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
+        let steps = collection.syncs.message(message);
+        drop(state);
+        self.follow_rounds(id, steps)
+    }
+
+    /// At the root of an array: begins its next round, because other arrays are ready. It may have
+    /// no elements.
+    pub(crate) fn begin_round(&self, id: CollectionId) -> Processed {
+        let next = {
+            let state = self.state.borrow();
+            let Some(collection) = state.collections.get(&id) else { return Ok(()) };
+            collection.syncs.complete()
+        };
+        self.round_message(id, ReductionMessage::Ask(next))
+    }
+
+    /// Lets the elements of an array here go on that were ready for one of the first rounds.
+    pub(crate) fn resume_elements(&self, id: CollectionId, rounds: u32) {
+        let mut state = self.state.borrow_mut();
+        let Some(collection) = state.collections.get_mut(&id) else { return };
+        collection.syncs.resumed = collection.syncs.resumed.max(rounds);
+        let mut ready: Vec<_> = collection.elements.iter().map(|(_, element)| element).collect();
+        ready.retain(|element| element.is_ready && element.round <= rounds);
+        let ready: Vec<ChareId> = ready
+            .into_iter()
+            .map(|element| ChareId { collection: id, index: element.index })
+            .collect();
+        for id in ready {
+            state.go_on(id);
+        }
+    }
+
+    /// Calls `ResumeFromSync` of an object.
+    pub(crate) fn resume_object(&self, id: ChareId, object: u64) -> Processed {
+        let begun = self.method_begins();
+        let result = self.chares.resume_from_sync(self, id, object);
+        self.method_ends(id, begun);
+        self.returned(id)?;
+        result.map_err(|reason| {
+            let (chare, _) = self.named(id, 0);
+            ActorError::Method { chare, method: "ResumeFromSync".into(), index: id.index, reason }
+        })
+    }
+}
+
+impl State {
+    /// Sends an element here the message that lets it go on. It is not for a later element of its
+    /// index.
+    pub(crate) fn go_on(&mut self, id: ChareId) {
+        let collection = self.collections.get_mut(&id.collection);
+        let Some(element) = collection.and_then(|known| known.element_mut(&id.index)) else {
+            return;
+        };
+        element.is_ready = false;
+        let kind = MessageKind::Invoke;
+        let mut header = ActorHeader::new(kind, id.collection.0, Some(&id.index), 0);
+        header.flags = COPY | SYNCHRONIZED;
+        header.migrations = element.migrations;
+        let rank = self.rank;
+        self.send(rank, ActorMessage::new(header, 0).into());
+    }
+
+    /// An element has arrived that was ready, when others may have gone on already.
+    pub(crate) fn catch_up(&mut self, id: ChareId) {
+        let Some(collection) = self.collections.get(&id.collection) else { return };
+        let resumed = collection.syncs.resumed;
+        let is_late = |element: &ArrayElement| element.is_ready && element.round <= resumed;
+        if collection.element(&id.index).is_some_and(is_late) {
+            self.go_on(id);
+        }
+    }
+}
