@@ -29,12 +29,13 @@ pub(crate) struct GroupBalance {
 impl Runtime {
     /// The leader of a group is told something.
     pub(crate) fn lead(&self, what: BalanceMessage) {
+        let members = self.members();
         let mut state = self.state.borrow_mut();
         let group = &mut state.balancing.group;
         match what {
             BalanceMessage::Loads(report) => {
                 group.reports.insert(report.rank, report);
-                if group.reports.len() < self.members() {
+                if group.reports.len() < members {
                     return;
                 }
                 let cost = group.gather();
@@ -56,7 +57,7 @@ impl Runtime {
             BalanceMessage::Taken { group: by, ranks } => group.taken(by, &ranks),
             _ => {
                 group.moved += 1;
-                let all = group.moved as usize == self.members();
+                let all = group.moved as usize == members;
                 if all {
                     group.moved = 0;
                     drop(state);

@@ -6,19 +6,20 @@ mod model;
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
+use towpath_actors::balance::NORMAL_SPEED;
 use towpath_actors::collection::ObjectId;
 use towpath_actors::queue::QueueOrder;
 use towpath_actors::quiescence::MessageCounts;
 use towpath_actors::runtime::{broadcast, invocation};
 use towpath_actors::{
-    ActorHeader, ActorMessage, ChareCallback, ChareId, Chares, CollectionOptions, Contribution,
-    HomeMap, Index, MessageHandle, Runtime,
+    ActorHeader, ActorMessage, Balancer, BalancerOptions, ChareCallback, ChareId, Chares,
+    CollectionOptions, Contribution, HomeMap, Index, MessageHandle, Runtime,
 };
 
 use model::Model;
@@ -43,6 +44,8 @@ struct Work {
     seed: u64,
     /// Messages that may follow from this one.
     budget: u32,
+    /// The element gets ready for load balancing, and does nothing else.
+    synchronize: bool,
     /// A mortal element ends with this message: broadcasts may come before it.
     is_last: bool,
     /// Makes some messages long.
@@ -55,6 +58,8 @@ struct Job {
     elements: u32,
     /// Whether elements are inserted and deleted while the program runs.
     mortals: bool,
+    /// How long methods run.
+    time: Rc<Cell<u64>>,
     /// Mortal elements that somebody has inserted and that are not deleted.
     reserved: RefCell<BTreeSet<Index>>,
 }
@@ -78,6 +83,10 @@ impl Workers {
     fn work(&self, runtime: &Runtime, id: ChareId, work: &Work) -> Result<(), String> {
         let mut random = Rng::with_seed(work.seed);
         let mut budget = work.budget;
+        self.job.time.set(self.job.time.get() + random.u64(..1_000_000));
+        if work.synchronize && self.job.model.borrow_mut().asked(id.index) {
+            return self.get_ready(runtime, id);
+        }
         while budget > 0 {
             let share = random.u32(1..=budget);
             budget -= share;
@@ -92,6 +101,13 @@ impl Workers {
         Ok(())
     }
 
+    fn get_ready(&self, runtime: &Runtime, id: ChareId) -> Result<(), String> {
+        self.job.model.borrow_mut().gets_ready(id.index);
+        let round = runtime.at_sync(id).map_err(|error| error.to_string())?;
+        self.job.model.borrow_mut().ready(id.index, round);
+        Ok(())
+    }
+
     /// One thing of many.
     fn act(
         &self,
@@ -101,7 +117,7 @@ impl Workers {
         budget: u32,
     ) -> Result<(), String> {
         let said = |error: towpath_actors::ActorError| error.to_string();
-        match random.u8(..10) {
+        match random.u8(..11) {
             0..4 => {
                 let index = Index::one(random.i32(0..self.job.elements as i32));
                 self.send(runtime, ChareId { index, ..id }, random, budget).map_err(said)?;
@@ -111,7 +127,13 @@ impl Workers {
                 let work = self.work_of(random, number, budget / self.job.elements);
                 runtime.broadcast(broadcast(id.collection, WORK, &encoded(&work)));
             }
-            5..8 => {
+            5 => {
+                let number = self.job.model.borrow_mut().broadcast();
+                let synchronize = true;
+                let work = Work { synchronize, ..self.work_of(random, number, 0) };
+                runtime.broadcast(broadcast(id.collection, WORK, &encoded(&work)));
+            }
+            6..9 => {
                 let value = random.u64(..);
                 let callback = ChareCallback::Function { rank: 0, function: REDUCED };
                 let contribution = Contribution {
@@ -124,7 +146,7 @@ impl Workers {
                 let number = runtime.contribute(id, contribution).map_err(said)?;
                 self.job.model.borrow_mut().contributed(id.index, number, value);
             }
-            8 => {
+            9 => {
                 let index = Index::one(MORTAL + random.i32(0..3));
                 if self.job.mortals && self.job.reserved.borrow_mut().insert(index) {
                     let id = ChareId { index, ..id };
@@ -156,7 +178,7 @@ impl Workers {
 
     fn work_of(&self, random: &mut Rng, number: u64, budget: u32) -> Work {
         let padding = vec![0; if random.u8(..4) == 0 { 100 } else { 0 }];
-        Work { number, seed: random.u64(..), budget, is_last: false, padding }
+        Work { number, seed: random.u64(..), budget, synchronize: false, is_last: false, padding }
     }
 }
 
@@ -181,6 +203,13 @@ impl Chares for Workers {
         self.objects.borrow_mut().get_mut(&object).expect("the object is here").1 += 1;
         self.job.model.borrow_mut().delivered(id.index, work.number);
         self.work(runtime, id, &work)
+    }
+
+    fn resume_from_sync(&self, runtime: &Runtime, id: ChareId, _: ObjectId) -> Result<(), String> {
+        if self.job.model.borrow_mut().goes_on(id.index) {
+            return self.get_ready(runtime, id);
+        }
+        Ok(())
     }
 
     fn pack(&self, _: &Runtime, _: u32, object: ObjectId, header: ActorHeader) -> ActorMessage {
@@ -231,16 +260,31 @@ impl Chares for Workers {
     }
 }
 
-/// Runs the program of a seed to its end, and says how often it was quiescent.
-fn run(seed: u64) -> u32 {
+/// Rotation and random places most often: they move most.
+fn balancer(random: &mut Rng) -> Balancer {
+    match random.u8(..8) {
+        0 => Balancer::None,
+        1 => Balancer::Greedy,
+        2 => Balancer::Refine,
+        3 => Balancer::Hierarchical,
+        4 | 5 => Balancer::Rotate,
+        _ => Balancer::Random(random.u64(..)),
+    }
+}
+
+/// Runs the program of a seed to its end, and says how often it was quiescent and how often
+/// elements have waited for load balancing.
+fn run(seed: u64) -> (u32, u32) {
     // Shown where the program fails.
     println!("seed {seed}");
     let mut random = Rng::with_seed(seed);
     let ranks = random.u32(1..=8);
     let (elements, mortals) = (random.u32(1..=12), random.bool());
-    let (model, reserved) = (RefCell::default(), RefCell::default());
-    let job = Rc::new(Job { model, elements, mortals, reserved });
+    let (balancer, reserved) = (balancer(&mut random), RefCell::default());
+    let model = Model::new(balancer != Balancer::None);
     let wires = Wires::new(ranks, random.u64(..));
+    let (model, time) = (RefCell::new(model), wires.borrow().time.clone());
+    let job = Rc::new(Job { model, elements, mortals, time, reserved });
     let workers: Vec<Workers> = (0..ranks)
         .map(|_| Workers { job: job.clone(), objects: Rc::default(), made: Rc::default() })
         .collect();
@@ -249,7 +293,8 @@ fn run(seed: u64) -> u32 {
         .map(|(rank, workers)| {
             let order = QueueOrder::Random(Rng::with_seed(random.u64(..)));
             let layer = WireEnd { wires: wires.clone(), rank };
-            Runtime::new(Box::new(layer), Box::new(workers.clone()), order)
+            let options = BalancerOptions { balancer, speed: NORMAL_SPEED };
+            Runtime::new(Box::new(layer), Box::new(workers.clone()), order).with_balancer(options)
         })
         .collect();
     start(&runtimes[0], &workers[0], &mut random);
@@ -267,7 +312,7 @@ fn run(seed: u64) -> u32 {
     let here = all.map(|(_, element)| element).collect();
     let model = job.model.borrow();
     model.check_end(&here);
-    model.quiescences
+    (model.quiescences, model.resumed)
 }
 
 /// What the ranks have counted.
@@ -304,8 +349,13 @@ fn start(runtime: &Runtime, workers: &Workers, random: &mut Rng) {
 
 #[test]
 fn random_programs_do_what_the_model_allows() {
-    let quiescences: u32 = (0..10_000).map(run).sum();
-    assert!(quiescences > 100, "only {quiescences} programs detected quiescence");
+    let (mut quiescences, mut resumed) = (0, 0);
+    for seed in 0..10_000 {
+        let done = run(seed);
+        (quiescences, resumed) = (quiescences + done.0, resumed + done.1);
+    }
+    assert!(quiescences > 100, "quiescence was detected only {quiescences} times");
+    assert!(resumed > 10_000, "elements have gone on only {resumed} times");
 }
 
 #[test]

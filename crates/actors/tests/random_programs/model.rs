@@ -17,6 +17,11 @@ struct Life {
     broadcasts: BTreeSet<u64>,
     /// The next reduction to which it contributes.
     reduction: Option<u32>,
+    /// The next round for which it gets ready, whether it waits for the one before, and how often
+    /// it has been asked to get ready while it waited.
+    round: Option<u32>,
+    waits: bool,
+    owed: u32,
 }
 
 #[derive(Debug)]
@@ -38,9 +43,18 @@ pub(crate) struct Model {
     broadcasts: BTreeMap<u64, u64>,
     reductions: BTreeMap<u32, Reduction>,
     pub(crate) quiescences: u32,
+    /// How often an element has gone on.
+    pub(crate) resumed: u32,
+    /// Whether elements wait for each other.
+    balances: bool,
 }
 
 impl Model {
+    /// The model of a job whose elements wait for each other to balance loads, or do not.
+    pub(crate) fn new(balances: bool) -> Model {
+        Model { balances, ..Model::default() }
+    }
+
     fn tick(&mut self) -> u64 {
         self.now += 1;
         self.now
@@ -56,6 +70,9 @@ impl Model {
             invoked: 0,
             broadcasts: BTreeSet::new(),
             reduction: None,
+            round: None,
+            waits: false,
+            owed: 0,
         };
         self.lives.push(life);
         let before = self.current.insert(index, self.lives.len() - 1);
@@ -106,6 +123,39 @@ impl Model {
         reduction.elements += 1;
     }
 
+    /// An element is asked to get ready: whether it can.
+    pub(crate) fn asked(&mut self, index: Index) -> bool {
+        let life = &mut self.lives[self.current[&index]];
+        life.owed += u32::from(life.waits);
+        !life.waits
+    }
+
+    /// An element is about to say that it is ready.
+    pub(crate) fn gets_ready(&mut self, index: Index) {
+        self.lives[self.current[&index]].waits = true;
+    }
+
+    /// An element is ready for a round.
+    pub(crate) fn ready(&mut self, index: Index, round: u32) {
+        let life = &mut self.lives[self.current[&index]];
+        assert!(life.round.is_none_or(|next| next == round), "{index} has skipped a round");
+        life.round = Some(round + 1);
+    }
+
+    /// An element goes on: whether it gets ready again at once.
+    pub(crate) fn goes_on(&mut self, index: Index) -> bool {
+        self.resumed += 1;
+        let life = &mut self.lives[self.current[&index]];
+        assert!(std::mem::take(&mut life.waits), "{index} goes on twice");
+        let again = life.owed > 0;
+        life.owed = life.owed.saturating_sub(1);
+        let round = life.round;
+        let mut others = self.current.values().filter_map(|at| self.lives[*at].round);
+        let all = others.all(|next| Some(next) >= round);
+        assert!(all || !self.balances, "{index} goes on before others are ready for {round:?}");
+        again
+    }
+
     /// A reduction is complete.
     pub(crate) fn reduced(&mut self, sum: u64) {
         let next = self.reductions.iter_mut().find(|(_, reduction)| !reduction.complete);
@@ -140,6 +190,11 @@ impl Model {
         let expected: BTreeMap<Index, u64> =
             self.current.iter().map(|(index, at)| (*index, self.lives[*at].invoked)).collect();
         assert_eq!(&expected, here, "elements and how often they were invoked");
+        let alive = || self.current.values().map(|at| &self.lives[*at]);
+        for waiting in alive().filter(|life| life.waits) {
+            let is_behind = |life: &Life| life.round.is_none() || life.round < waiting.round;
+            assert!(alive().any(is_behind), "{} should go on", waiting.index);
+        }
         for (number, reduction) in &self.reductions {
             let alive = self.current.values().map(|at| &self.lives[*at]);
             let missing = alive.filter(|life| life.reduction.is_none_or(|next| next <= *number));
