@@ -168,7 +168,7 @@ impl Runtime {
             BalanceMessage::Ready { rounds, has_elements } => {
                 self.array_is_ready(id, rounds, has_elements);
             }
-            BalanceMessage::BeginRound => return self.begin_round(id),
+            BalanceMessage::BeginRound => self.begin_round(id),
             BalanceMessage::Measure => self.measure(),
             BalanceMessage::Group { group, load, cost } => {
                 self.group_is_measured(group, load, cost)
@@ -242,7 +242,7 @@ impl Runtime {
                     if can_migrate(element) {
                         let (collection, index) = (*id, element.index);
                         elements.push(Measured { collection, index, work, bytes: 0 });
-                        objects.push(element.object);
+                        objects.push(element.object.map(|object| (element.chare, object)));
                     } else {
                         background = background.saturating_add(work);
                     }
@@ -251,7 +251,8 @@ impl Runtime {
             state.balancing.cost
         };
         for (element, object) in elements.iter_mut().zip(objects) {
-            element.bytes = object.map_or(0, |object| self.chares.packed_bytes(self, object));
+            element.bytes =
+                object.map_or(0, |(chare, object)| self.chares.packed_bytes(self, chare, object));
         }
         // The decision shall not depend on the order in which a rank keeps its elements.
         elements.sort_unstable();

@@ -88,6 +88,12 @@ pub trait Chares {
         0
     }
 
+    /// This rank has written so many bytes of a checkpoint, of about so many in all, or 0 if that is
+    /// not known.
+    fn checkpoint_progress(&self, runtime: &Runtime, written: u64, all: u64) {
+        let _ = (runtime, written, all);
+    }
+
     /// Packs an object of this type behind this header. It is destroyed if it leaves this rank.
     fn pack(
         &self,

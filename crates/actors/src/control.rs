@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::balancing::BalanceMessage;
 use crate::callback::ChareCallback;
+use crate::checkpoint::CheckpointMessage;
 use crate::collection::CollectionOptions;
 use crate::index::Index;
 use crate::message::{ActorHeader, ActorMessage, MessageKind};
@@ -30,6 +31,8 @@ pub enum ControlMessage {
     Counted(MessageCounts),
     /// A function of this rank is the callback of a result.
     CallBack { function: u64, value: Vec<u8> },
+    /// Part of a checkpoint or restart.
+    Checkpoint(CheckpointMessage),
     /// Part of load balancing.
     Balance(BalanceMessage),
     /// End the job with this code.

@@ -78,7 +78,7 @@ impl Runtime {
         let steps = collection.reductions.open(&self.combining());
         let rounds = collection.syncs.open();
         drop(state);
-        self.follow_rounds(id, rounds)?;
+        self.follow_rounds(id, rounds);
         self.follow(id, chare, steps)
     }
 

@@ -147,6 +147,7 @@ impl Runtime {
                 let called = self.chares.call_back(self, function, &value);
                 called.map_err(|reason| ActorError::Function { rank: self.rank(), reason })?;
             }
+            ControlMessage::Checkpoint(what) => return self.checkpoint_message(what),
             ControlMessage::Balance(what) => return self.balance_message(id, what),
             ControlMessage::Exit { code, scope } => self.exit_here(code, scope),
             ControlMessage::OfCollection(what) => return self.about(id, what, message, from),
@@ -197,7 +198,8 @@ impl Runtime {
             }
             CollectionMessage::Round(message) => {
                 drop(guard);
-                return self.round_message(id, message);
+                self.round_message(id, message);
+                return Ok(());
             }
             CollectionMessage::Reduction(message) => {
                 let chare = collection.chare;

@@ -49,12 +49,20 @@ impl Runtime {
                 state.tell(parent, CollectionId::SINGLE_CHARES, counted);
             }
             WaveStep::Quiescent(counts) => {
-                let clients = std::mem::take(&mut state.quiescence_clients);
                 drop(state);
                 if counts.waiting > 0 {
                     self.exit_here(1, ExitScope::Undelivered);
                     return true;
                 }
+                match self.is_for_checkpoint() {
+                    Ok(false) => {}
+                    Ok(true) => return true,
+                    Err(error) => {
+                        self.fail(error);
+                        return true;
+                    }
+                }
+                let clients = std::mem::take(&mut self.state.borrow_mut().quiescence_clients);
                 for client in clients {
                     if let Err(error) = self.call(client, &[]) {
                         self.fail(error);

@@ -1,5 +1,6 @@
 //! What ends a job that did not end itself.
 
+use crate::checkpoint::CheckpointError;
 use crate::index::Index;
 
 /// Why the runtime ended the job. The texts are for the user.
@@ -47,6 +48,9 @@ pub enum ActorError {
     /// Ranks run different programs.
     #[error("rank {rank} cannot begin: {reason}")]
     Begin { rank: u32, reason: String },
+    /// A checkpoint was not read.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
     /// Contributions do not fit together.
     #[error("a reduction over {chare} failed: {reason}")]
     Reduction { chare: String, reason: String },

@@ -11,9 +11,26 @@ pub const LONGEST: usize = 6;
 /// Up to six words of 32 bits: the coordinates of an array element, the rank of a branch of a
 /// group, or the words of an index type of the program. Words that are not used are zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "AnyIndex")]
 pub struct Index {
     words: [i32; LONGEST],
     length: u8,
+}
+
+/// What was read as an index.
+#[derive(Deserialize)]
+struct AnyIndex {
+    words: [i32; LONGEST],
+    length: u8,
+}
+
+impl TryFrom<AnyIndex> for Index {
+    type Error = &'static str;
+
+    fn try_from(AnyIndex { words, length }: AnyIndex) -> Result<Index, &'static str> {
+        let used = words.get(..usize::from(length)).ok_or("an index has six words at most")?;
+        Index::new(used).ok_or("an index has six words at most")
+    }
 }
 
 impl Index {

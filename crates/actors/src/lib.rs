@@ -17,6 +17,7 @@
 //!    synchronization  elements that are ready for load balancing
 //!    balancing     from measured loads to migrations; leading: what leaders of groups do
 //!    measuring     how long methods run
+//!    checkpoint    elements are written to disk; restart: and read, on any number of ranks
 //!    queue         messages that wait, by priority
 //!  collection      one rank's part of an array or group
 //!    places        which elements are here
@@ -44,6 +45,7 @@ pub mod balancing;
 pub mod broadcast;
 pub mod callback;
 pub mod chares;
+pub mod checkpoint;
 pub mod collection;
 pub mod control;
 mod creation;
@@ -63,6 +65,7 @@ mod pool;
 pub mod queue;
 pub mod quiescence;
 pub mod reduction;
+mod restart;
 mod results;
 pub mod runtime;
 mod starting;

@@ -24,8 +24,10 @@ pub enum HomeMap {
     RoundRobin(Vec<u32>),
     /// By a hash of the index.
     Hash,
-    /// The first word of the index: branches of groups, and single chares.
+    /// The first word of the index: branches of groups.
     FirstWord,
+    /// The first word of the index, or what is left of it where a checkpoint was of more ranks.
+    SingleChares,
 }
 
 impl HomeMap {
@@ -50,6 +52,7 @@ impl HomeMap {
         let first = index.words().first().map_or(0, |word| word.cast_unsigned());
         match self {
             HomeMap::FirstWord => first.min(ranks - 1),
+            HomeMap::SingleChares => first % ranks,
             HomeMap::Hash => (FxBuildHasher.hash_one(index) >> 32) as u32 % ranks,
             HomeMap::Block(extents) => {
                 let all = product(extents).max(1);
@@ -77,7 +80,7 @@ impl HomeMap {
                 Box::new(places.map(|place| at(place, extents)))
             }
             HomeMap::FirstWord => Box::new(std::iter::once(Index::one(rank.cast_signed()))),
-            HomeMap::Hash => Box::new(std::iter::empty()),
+            HomeMap::Hash | HomeMap::SingleChares => Box::new(std::iter::empty()),
         }
     }
 
@@ -123,7 +126,7 @@ impl HomeMap {
     pub fn contains(&self, index: &Index, ranks: u32) -> bool {
         match self {
             HomeMap::Block(extents) | HomeMap::RoundRobin(extents) => within(index, extents),
-            HomeMap::Hash => true,
+            HomeMap::Hash | HomeMap::SingleChares => true,
             HomeMap::FirstWord => index
                 .words()
                 .first()
@@ -208,6 +211,12 @@ impl Location {
         Location { map, rank, ranks, homed, remembered }
     }
 
+    /// The homes of all indexes.
+    #[must_use]
+    pub fn map(&self) -> &HomeMap {
+        &self.map
+    }
+
     /// The home of an index.
     #[must_use]
     pub fn home(&self, index: &Index) -> u32 {
@@ -223,7 +232,7 @@ impl Location {
     /// Whether these are the elements of an array.
     #[must_use]
     pub fn is_of_array(&self) -> bool {
-        self.map != HomeMap::FirstWord
+        !matches!(self.map, HomeMap::FirstWord | HomeMap::SingleChares)
     }
 
     /// What this rank was told of an element: its rank, and how often it has migrated.
@@ -255,7 +264,7 @@ impl Location {
 
     /// An element that has migrated so many times exists no more. Only its home remembers that.
     pub fn deleted(&mut self, index: Index, migrations: u32) {
-        if self.map == HomeMap::FirstWord {
+        if self.map == HomeMap::SingleChares {
             // Names of single chares are not used again.
             self.homed.remove(&index);
         } else if self.home(&index) == self.rank {

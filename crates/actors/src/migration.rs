@@ -65,7 +65,7 @@ impl Runtime {
                 state.copy(&message, &index, migrations);
             }
         }
-        self.follow_rounds(id.collection, rounds)?;
+        self.follow_rounds(id.collection, rounds);
         self.follow(id.collection, chare, steps)
     }
 
@@ -141,7 +141,7 @@ impl Runtime {
         if let Some(object) = object {
             self.chares.destroy(self, chare, object);
         }
-        self.follow_rounds(id.collection, rounds)?;
+        self.follow_rounds(id.collection, rounds);
         self.follow(id.collection, chare, steps)
     }
 }

@@ -150,6 +150,18 @@ impl Reductions {
         }
     }
 
+    /// The same, where elements contribute to this reduction first.
+    #[must_use]
+    pub fn starting_with(tree: SpanningTree, first: u32) -> Reductions {
+        Reductions { next: first, incomplete: first, ..Reductions::new(tree) }
+    }
+
+    /// Whether all first elements were here.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// All first elements are here.
     pub fn open(&mut self, combine: Combine) -> Result<Vec<ReductionStep>, String> {
         self.open = true;

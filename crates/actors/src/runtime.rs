@@ -13,6 +13,7 @@ use crate::balancing::Balancing;
 use crate::broadcast::InsertBarrier;
 use crate::callback::ChareCallback;
 use crate::chares::{ChareId, Chares};
+use crate::checkpoint::Pending;
 use crate::collection::{CollectionId, CollectionOptions, Deferred, NO_TYPE, ObjectId};
 use crate::control::{ControlMessage, ExitScope};
 use crate::error::ActorError;
@@ -58,6 +59,9 @@ impl Runtime {
             quiescence_clients: Vec::new(),
             held: None,
             returned: ReturnedArrays::default(),
+            program: None,
+            checkpoint: Pending::Nothing,
+            opening: Vec::new(),
             balancing: Balancing::default(),
             clocks: Clocks::default(),
             exit: None,
@@ -68,7 +72,7 @@ impl Runtime {
         let options = CollectionOptions {
             chare: NO_TYPE,
             constructor: 0,
-            map: HomeMap::FirstWord,
+            map: HomeMap::SingleChares,
             filled: false,
             parameters: Vec::new(),
         };

@@ -17,6 +17,9 @@ impl Runtime {
     /// fingerprint.
     pub fn begin(&self, fingerprint: u64, data: Vec<u8>) {
         let mut state = self.state.borrow_mut();
+        if state.rank == 0 {
+            state.program = Some((fingerprint, data.clone()));
+        }
         let begin = ControlMessage::Begin { fingerprint, data };
         for child in state.job_tree().children() {
             state.tell(child, CollectionId::SINGLE_CHARES, begin.clone());

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::arrays::ReturnedArrays;
 use crate::balancing::Balancing;
 use crate::callback::ChareCallback;
+use crate::checkpoint::Pending;
 use crate::collection::{Collection, CollectionId};
 use crate::control::ControlMessage;
 use crate::error::ActorError;
@@ -39,6 +40,12 @@ pub(crate) struct State {
     pub(crate) quiescence: Quiescence,
     /// At rank 0: who waits for quiescence.
     pub(crate) quiescence_clients: Vec<ChareCallback>,
+    /// The fingerprint of the program and its read-only data, if rank 0 has sent it.
+    pub(crate) program: Option<(u64, Vec<u8>)>,
+    /// At rank 0: a checkpoint that waits for quiescence, or is being written or restored.
+    pub(crate) checkpoint: Pending,
+    /// Collections of a checkpoint whose reductions may begin once all elements are restored.
+    pub(crate) opening: Vec<CollectionId>,
     /// What has arrived before the read-only data; nothing once the rank has begun.
     pub(crate) held: Option<Vec<(u32, ActorMessage)>>,
     /// Arrays of this rank that nobody reads any more.

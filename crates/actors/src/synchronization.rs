@@ -18,7 +18,7 @@ use crate::state::State;
 const COUNTED: Combine = &|_, _, _| Ok(());
 
 /// What reductions have to do next.
-pub(crate) type Steps = Result<Vec<ReductionStep>, String>;
+pub(crate) type Steps = Vec<ReductionStep>;
 
 /// One rank's part of the rounds of an array in which its elements get ready.
 #[derive(Debug, Default)]
@@ -36,8 +36,13 @@ impl SyncRounds {
         SyncRounds { rounds, ..SyncRounds::default() }
     }
 
+    /// Lets the reductions, which only count and therefore do not fail, do something.
+    fn follow(&mut self, what: impl FnOnce(&mut Reductions) -> Result<Steps, String>) -> Steps {
+        self.rounds.as_mut().and_then(|rounds| what(rounds).ok()).unwrap_or_default()
+    }
+
     pub(crate) fn open(&mut self) -> Steps {
-        self.rounds.as_mut().map_or_else(|| Ok(Vec::new()), |rounds| rounds.open(COUNTED))
+        self.follow(|rounds| rounds.open(COUNTED))
     }
 
     /// An element begins here: the first round for which it gets ready.
@@ -52,24 +57,20 @@ impl SyncRounds {
     }
 
     pub(crate) fn departed(&mut self, round: u32) -> Steps {
-        let rounds = self.rounds.as_mut();
-        rounds.map_or_else(|| Ok(Vec::new()), |rounds| rounds.departed(round, COUNTED))
+        self.follow(|rounds| rounds.departed(round, COUNTED))
     }
 
     pub(crate) fn deleted(&mut self, round: u32) -> Steps {
-        let rounds = self.rounds.as_mut();
-        rounds.map_or_else(|| Ok(Vec::new()), |rounds| rounds.deleted(round, COUNTED))
+        self.follow(|rounds| rounds.deleted(round, COUNTED))
     }
 
     fn ready(&mut self, round: u32) -> Steps {
         let one = Contribution { reducer: 0, elements: 1, callback: None, value: Vec::new() };
-        let rounds = self.rounds.as_mut();
-        rounds.map_or_else(|| Ok(Vec::new()), |rounds| rounds.contribute(round, one, COUNTED))
+        self.follow(|rounds| rounds.contribute(round, one, COUNTED))
     }
 
     fn message(&mut self, message: ReductionMessage) -> Steps {
-        let rounds = self.rounds.as_mut();
-        rounds.map_or_else(|| Ok(Vec::new()), |rounds| rounds.message(message, COUNTED))
+        self.follow(|rounds| rounds.message(message, COUNTED))
     }
 
     /// How many rounds are complete.
@@ -114,16 +115,12 @@ impl Runtime {
         }
         let steps = collection.syncs.ready(round);
         drop(guard);
-        self.follow_rounds(id.collection, steps)?;
+        self.follow_rounds(id.collection, steps);
         Ok(round)
     }
 
     /// Does what the rounds of an array ask for.
-    pub(crate) fn follow_rounds(&self, id: CollectionId, steps: Steps) -> Processed {
-        let steps = steps.map_err(|reason| {
-            let (chare, _) = self.named(id, 0);
-            ActorError::Reduction { chare, reason }
-        })?;
+    pub(crate) fn follow_rounds(&self, id: CollectionId, steps: Steps) {
         let mut guard = self.state.borrow_mut();
         let state = &mut *guard;
         let mut has_elements = false;
@@ -135,19 +132,18 @@ impl Runtime {
                 ReductionStep::Complete(_) => has_elements = true,
             }
         }
-        let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
+        let Some(collection) = state.collections.get_mut(&id) else { return };
         let rounds = collection.syncs.complete();
         if rounds > collection.syncs.told {
             collection.syncs.told = rounds;
             state.tell(0, id, BalanceMessage::Ready { rounds, has_elements });
         }
-        Ok(())
     }
 
     /// Another rank says something about the rounds of an array.
-    pub(crate) fn round_message(&self, id: CollectionId, message: ReductionMessage) -> Processed {
+    pub(crate) fn round_message(&self, id: CollectionId, message: ReductionMessage) {
         let mut state = self.state.borrow_mut();
-        let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
+        let Some(collection) = state.collections.get_mut(&id) else { return };
         let steps = collection.syncs.message(message);
         drop(state);
         self.follow_rounds(id, steps)
@@ -155,10 +151,10 @@ impl Runtime {
 
     /// At the root of an array: begins its next round, because other arrays are ready. It may have
     /// no elements.
-    pub(crate) fn begin_round(&self, id: CollectionId) -> Processed {
+    pub(crate) fn begin_round(&self, id: CollectionId) {
         let next = {
             let state = self.state.borrow();
-            let Some(collection) = state.collections.get(&id) else { return Ok(()) };
+            let Some(collection) = state.collections.get(&id) else { return };
             collection.syncs.complete()
         };
         self.round_message(id, ReductionMessage::Ask(next))

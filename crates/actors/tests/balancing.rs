@@ -58,11 +58,11 @@ impl Chares for Workers {
         Ok(())
     }
 
-    fn packed_bytes(&self, _: &Runtime, _: ObjectId) -> u64 {
+    fn packed_bytes(&self, _: &Runtime, _: u32, _: ObjectId) -> u64 {
         self.bytes
     }
 
-    fn pack(&self, _: &Runtime, _: ObjectId, header: ActorHeader) -> ActorMessage {
+    fn pack(&self, _: &Runtime, _: u32, _: ObjectId, header: ActorHeader) -> ActorMessage {
         ActorMessage::of(header, &[])
     }
 
@@ -71,13 +71,19 @@ impl Chares for Workers {
         Ok(0)
     }
 
-    fn destroy(&self, _: &Runtime, _: ObjectId) {}
+    fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) {}
 
     fn combine(&self, _: u32, _: &mut Vec<u8>, _: &[u8]) -> Result<(), String> {
         Ok(())
     }
 
-    fn call_back(&self, _: &Runtime, _: u64, _: &[u8]) {}
+    fn call_back(&self, _: &Runtime, _: u64, _: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn chare_type(&self, _: u32) -> u32 {
+        0
+    }
 
     fn chare_name(&self, _: u32) -> String {
         "Worker".into()

@@ -1,0 +1,339 @@
+//! Checkpoints: the elements of all ranks on disk, from which another number of ranks can restart
+//! ([`crate::restart`]).
+//!
+//! Rank 0 waits for quiescence, so no message is under way. Then every rank writes its elements to a
+//! file of its own, and rank 0 writes the index once all have. A reduction that some elements have
+//! contributed to, a suspended method or an element that waits for load balancing would be lost, so
+//! there is no checkpoint then, and the callback is given the reason.
+
+pub(crate) mod contents;
+pub(crate) mod files;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+pub use contents::SavedCollection;
+pub use files::{CheckpointError, FileSummary};
+
+use crate::callback::ChareCallback;
+use crate::chares::ChareId;
+use crate::collection::{ArrayElement, Collection, CollectionId, ObjectId};
+use crate::control::ControlMessage;
+use crate::error::ActorError;
+use crate::location::HomeMap;
+use crate::message::{ActorHeader, MessageKind};
+use crate::runtime::{Processed, Runtime};
+use contents::{CheckpointIndex, Record};
+use files::{RecordWriter, remove, write_error};
+
+/// Bytes between two reports of how far a rank is.
+const REPORTED: u64 = 1 << 20;
+
+/// What ranks tell each other about checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CheckpointMessage {
+    /// To rank 0: write a checkpoint once nothing is under way.
+    Start { directory: String, callback: ChareCallback },
+    /// To all: write your elements.
+    Write { directory: String },
+    /// To rank 0: a rank has written them, or why not.
+    Written { rank: u32, part: Result<RankPart, String> },
+    /// To all: the elements of a checkpoint are where they belong.
+    Restored,
+}
+
+/// What a rank has written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankPart {
+    /// Its file.
+    pub file: FileSummary,
+    /// Collections and single chares that it has made.
+    pub made: (u32, u32),
+    /// All collections.
+    pub collections: Vec<SavedCollection>,
+}
+
+impl From<CheckpointMessage> for ControlMessage {
+    fn from(what: CheckpointMessage) -> ControlMessage {
+        ControlMessage::Checkpoint(what)
+    }
+}
+
+/// At rank 0: what quiescence is for, besides those who have asked for it.
+#[derive(Debug, Default)]
+pub(crate) enum Pending {
+    #[default]
+    Nothing,
+    /// A checkpoint shall be written.
+    Write { directory: String, callback: ChareCallback },
+    /// It is being written: what the ranks have said.
+    Writing {
+        directory: String,
+        callback: ChareCallback,
+        parts: BTreeMap<u32, Result<RankPart, String>>,
+    },
+    /// The elements of a checkpoint are on their way.
+    Restore { callback: ChareCallback },
+}
+
+/// An element that is written.
+struct Saved {
+    id: ChareId,
+    chare: u32,
+    object: ObjectId,
+}
+
+impl Runtime {
+    /// Writes a checkpoint to a directory, which is made if it does not exist; a checkpoint that is
+    /// there is lost. Begins once no message is under way, so the program sends none until the
+    /// callback is called: with nothing, or with the reason why there is no checkpoint. The callback
+    /// is called after a restart too.
+    pub fn start_checkpoint(&self, directory: &str, callback: ChareCallback) {
+        let directory = directory.to_owned();
+        let start = CheckpointMessage::Start { directory, callback };
+        self.state.borrow_mut().tell(0, CollectionId::SINGLE_CHARES, start);
+    }
+
+    pub(crate) fn checkpoint_message(&self, what: CheckpointMessage) -> Processed {
+        match what {
+            CheckpointMessage::Start { directory, callback } => {
+                return self.await_checkpoint(directory, callback);
+            }
+            CheckpointMessage::Write { directory } => self.write_here(directory),
+            CheckpointMessage::Written { rank, part } => return self.rank_has_written(rank, part),
+            CheckpointMessage::Restored => return self.open_restored(),
+        }
+        Ok(())
+    }
+
+    /// At rank 0: somebody wants a checkpoint.
+    fn await_checkpoint(&self, directory: String, callback: ChareCallback) -> Processed {
+        let mut state = self.state.borrow_mut();
+        let pending = &mut state.checkpoint;
+        if !matches!(pending, Pending::Nothing) {
+            drop(state);
+            let reason = "another one has not ended".into();
+            return self.call(callback, CheckpointError::NotNow { reason }.to_string().as_bytes());
+        }
+        *pending = Pending::Write { directory, callback };
+        if !state.quiescence.is_active() {
+            drop(state);
+            self.count_messages();
+        }
+        Ok(())
+    }
+
+    /// At rank 0: nothing is under way. Whether something shall be done before others are told.
+    pub(crate) fn is_for_checkpoint(&self) -> Result<bool, ActorError> {
+        let mut state = self.state.borrow_mut();
+        match std::mem::take(&mut state.checkpoint) {
+            Pending::Write { directory, callback } => {
+                let begun = begin(Path::new(&directory));
+                let parts = BTreeMap::new();
+                state.checkpoint =
+                    Pending::Writing { directory: directory.clone(), callback, parts };
+                drop(state);
+                match begun {
+                    Ok(()) => self.write_here(directory),
+                    Err(error) => self.end_checkpoint(&error.to_string())?,
+                }
+                Ok(true)
+            }
+            Pending::Restore { callback } => {
+                let is_awaited = !state.quiescence_clients.is_empty();
+                drop(state);
+                self.open_restored()?;
+                self.call(callback, &[])?;
+                if is_awaited {
+                    self.count_messages();
+                }
+                Ok(true)
+            }
+            other => {
+                state.checkpoint = other;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Writes the elements of this rank, and lets the ranks below do the same.
+    fn write_here(&self, directory: String) {
+        self.tell_ranks_below(&CheckpointMessage::Write { directory: directory.clone() });
+        let part = self.write_rank(Path::new(&directory)).map_err(|error| error.to_string());
+        let written = CheckpointMessage::Written { rank: self.rank(), part };
+        self.state.borrow_mut().tell(0, CollectionId::SINGLE_CHARES, written);
+    }
+
+    pub(crate) fn tell_ranks_below(&self, what: &CheckpointMessage) {
+        let mut state = self.state.borrow_mut();
+        for child in state.job_tree().children() {
+            state.tell(child, CollectionId::SINGLE_CHARES, what.clone());
+        }
+    }
+
+    fn write_rank(&self, directory: &Path) -> Result<RankPart, CheckpointError> {
+        let (collections, elements, made) = self.saved()?;
+        let size = |saved: &Saved| self.chares.packed_bytes(self, saved.chare, saved.object);
+        let all = elements.iter().map(size).sum();
+        let mut writer = RecordWriter::create(&CheckpointIndex::file_of(directory, self.rank()))?;
+        let mut reported = 0;
+        for Saved { id, chare, object } in &elements {
+            let kind = MessageKind::Arrival;
+            let header = ActorHeader::new(kind, id.collection.0, Some(&id.index), 0);
+            let message = self.chares.pack(self, *chare, *object, header);
+            let (collection, index, packed) = (id.collection, id.index, message.payload());
+            let chare = *chare;
+            writer.record(&encoded(&Record::Element { collection, chare, index, packed }))?;
+            if writer.bytes() >= reported + REPORTED {
+                reported = writer.bytes();
+                self.chares.checkpoint_progress(self, reported, all);
+            }
+        }
+        writer.record(&encoded(&Record::End { elements: elements.len() as u64 }))?;
+        let file = writer.finish()?;
+        self.chares.checkpoint_progress(self, file.bytes, file.bytes);
+        Ok(RankPart { file, made, collections })
+    }
+
+    /// What this rank saves: branches of groups first, which more ranks than now may read.
+    #[allow(clippy::type_complexity)]
+    fn saved(&self) -> Result<(Vec<SavedCollection>, Vec<Saved>, (u32, u32)), CheckpointError> {
+        let state = self.state.borrow();
+        let mut collections = Vec::new();
+        let mut elements = Vec::new();
+        for (id, collection) in &state.collections {
+            for (_, element) in &collection.elements {
+                let name = ChareId { collection: *id, index: element.index };
+                let object = element.object.filter(|_| can_be_saved(element));
+                let object = object.ok_or_else(|| self.not_now(name, element))?;
+                let is_branch = *collection.location.map() == HomeMap::FirstWord;
+                elements.push((!is_branch, *id, element.index, element.chare, object));
+            }
+            if *id != CollectionId::SINGLE_CHARES {
+                collections.push(saved_collection(*id, collection)?);
+            }
+        }
+        elements.sort_unstable();
+        collections.sort_unstable_by_key(|collection| collection.id);
+        let elements = elements.into_iter().map(|(_, collection, index, chare, object)| Saved {
+            id: ChareId { collection, index },
+            chare,
+            object,
+        });
+        Ok((collections, elements.collect(), (state.collections_made, state.chares_made)))
+    }
+
+    fn not_now(&self, id: ChareId, element: &ArrayElement) -> CheckpointError {
+        let chare = self.chares.chare_name(element.chare);
+        let why =
+            if element.is_ready { "waits for load balancing" } else { "has suspended methods" };
+        CheckpointError::NotNow { reason: format!("{chare}{} {why}", id.index) }
+    }
+
+    /// At rank 0: a rank has written its elements.
+    fn rank_has_written(&self, rank: u32, part: Result<RankPart, String>) -> Processed {
+        let mut state = self.state.borrow_mut();
+        let ranks = state.ranks as usize;
+        let Pending::Writing { directory, callback, parts } = &mut state.checkpoint else {
+            return Ok(());
+        };
+        parts.insert(rank, part);
+        if parts.len() < ranks {
+            return Ok(());
+        }
+        let (directory, callback) = (directory.clone(), callback.clone());
+        let parts = std::mem::take(parts);
+        let program = state.program.clone();
+        drop(state);
+        let parts: Result<Vec<RankPart>, String> = parts.into_values().collect();
+        let written = parts.and_then(|parts| {
+            let index = index(program, callback, &parts).map_err(|error| error.to_string())?;
+            index.write(Path::new(&directory)).map_err(|error| error.to_string())
+        });
+        self.end_checkpoint(written.err().as_deref().unwrap_or_default())
+    }
+
+    /// At rank 0: tells the callback, and lets others wait for quiescence again.
+    fn end_checkpoint(&self, reason: &str) -> Processed {
+        let mut state = self.state.borrow_mut();
+        let pending = std::mem::take(&mut state.checkpoint);
+        let is_awaited = !state.quiescence_clients.is_empty();
+        drop(state);
+        if let Pending::Writing { callback, .. } = pending {
+            self.call(callback, reason.as_bytes())?;
+        }
+        if is_awaited {
+            self.count_messages();
+        }
+        Ok(())
+    }
+}
+
+fn encoded(record: &Record) -> Vec<u8> {
+    postcard::to_allocvec(record).expect("records have a representation")
+}
+
+/// Makes the directory, in which there is no checkpoint from now on.
+fn begin(directory: &Path) -> Result<(), CheckpointError> {
+    fs::create_dir_all(directory).map_err(|error| write_error(directory, &error))?;
+    remove(&CheckpointIndex::path(directory))
+}
+
+fn can_be_saved(element: &ArrayElement) -> bool {
+    !element.is_running && element.pinned == 0 && !element.is_ready
+}
+
+/// What is saved of a collection besides its elements.
+fn saved_collection(
+    id: CollectionId,
+    collection: &Collection,
+) -> Result<SavedCollection, CheckpointError> {
+    let mut numbers = collection.elements.iter().map(|(_, element)| element.reduction);
+    let reduction = numbers.next();
+    let is_open = collection.reductions.is_open();
+    if numbers.any(|number| Some(number) != reduction) || (!is_open && reduction.unwrap_or(0) > 0) {
+        return Err(under_way(id));
+    }
+    let (chare, map) = (collection.chare, collection.location.map().clone());
+    Ok(SavedCollection { id, chare, map, is_open, reduction })
+}
+
+fn under_way(id: CollectionId) -> CheckpointError {
+    let reason = format!(
+        "a reduction over collection {} of rank {} is under way; start the checkpoint when all \
+         elements have contributed",
+        id.0 & u64::from(u32::MAX),
+        id.root(u32::MAX)
+    );
+    CheckpointError::NotNow { reason }
+}
+
+/// The index of what all ranks have written.
+fn index(
+    program: Option<(u64, Vec<u8>)>,
+    callback: ChareCallback,
+    parts: &[RankPart],
+) -> Result<CheckpointIndex, CheckpointError> {
+    let mut collections = parts.first().map_or(Vec::new(), |part| part.collections.clone());
+    for part in parts {
+        for (saved, other) in collections.iter_mut().zip(&part.collections) {
+            match (saved.reduction, other.reduction) {
+                (Some(one), Some(another)) if one != another => return Err(under_way(saved.id)),
+                (None, number) => saved.reduction = number,
+                _ => {}
+            }
+        }
+    }
+    let made = |which: fn(&RankPart) -> u32| parts.iter().map(which).max().unwrap_or(0);
+    Ok(CheckpointIndex {
+        program,
+        callback,
+        collections_made: made(|part| part.made.0),
+        chares_made: made(|part| part.made.1),
+        collections,
+        files: parts.iter().map(|part| part.file).collect(),
+    })
+}
