@@ -1,0 +1,484 @@
+//! Checkpoints on simulated ranks, and restarts on other numbers of ranks.
+
+mod support;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+
+use fastrand::Rng;
+use support::{WireEnd, Wires};
+use towpath_actors::balance::NORMAL_SPEED;
+use towpath_actors::collection::ObjectId;
+use towpath_actors::runtime::{broadcast, invocation};
+use towpath_actors::{
+    ActorError, ActorHeader, ActorMessage, Balancer, BalancerOptions, ChareCallback, ChareId,
+    Chares, CollectionId, CollectionOptions, Contribution, HomeMap, Index, MessageHandle,
+    QueueOrder, Runtime,
+};
+
+const FINGERPRINT: u64 = 0xfeed;
+/// Entry methods: compute and contribute; contribute with the number of the reduction; get ready;
+/// say what the state is.
+const STEP: u32 = 1;
+const SYNCHRONIZE: u32 = 2;
+const TELL: u32 = 3;
+/// Functions.
+const SUM: u64 = 1;
+const SAVED: u64 = 2;
+const QUIET: u64 = 3;
+
+/// What the ranks of a job have seen.
+#[derive(Default)]
+struct Seen {
+    /// What functions were called with.
+    called: RefCell<Vec<(u64, Vec<u8>)>>,
+    told: RefCell<Vec<(ChareId, u32, Vec<u64>)>>,
+    read_only: RefCell<Vec<Vec<u8>>>,
+    progress: Cell<(u64, u64)>,
+}
+
+/// Chares whose state is a list of numbers.
+#[derive(Clone, Default)]
+struct Cells {
+    seen: Rc<Seen>,
+    objects: Rc<RefCell<BTreeMap<ObjectId, (u32, Vec<u64>)>>>,
+    made: Rc<Cell<ObjectId>>,
+}
+
+impl Cells {
+    fn add(&self, chare: u32, state: Vec<u64>) -> ObjectId {
+        self.made.set(self.made.get() + 1);
+        self.objects.borrow_mut().insert(self.made.get(), (chare, state));
+        self.made.get()
+    }
+
+    fn step(&self, runtime: &Runtime, id: ChareId, object: ObjectId) -> Result<(), ActorError> {
+        let value = {
+            let mut objects = self.objects.borrow_mut();
+            let state = &mut objects.get_mut(&object).unwrap().1;
+            let last = *state.last().unwrap();
+            let next = last.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Some elements become long messages.
+            state.push(next);
+            next
+        };
+        let callback = Some(ChareCallback::Function { rank: 0, function: SUM });
+        let value = value.to_le_bytes().to_vec();
+        let contribution = Contribution { reducer: 0, elements: 1, callback, value };
+        runtime.contribute(id, contribution).map(|_| ())
+    }
+}
+
+impl Chares for Cells {
+    fn construct(
+        &self,
+        _: &Runtime,
+        id: ChareId,
+        message: &ActorMessage,
+    ) -> Result<ObjectId, String> {
+        let words = id.index.words().iter().map(|word| u64::from(word.cast_unsigned()));
+        let seed = words.fold(1, |all, word| all * 1000 + word);
+        Ok(self.add(message.header().entry, vec![seed]))
+    }
+
+    fn invoke(
+        &self,
+        runtime: &Runtime,
+        id: ChareId,
+        object: ObjectId,
+        message: MessageHandle,
+    ) -> Result<(), String> {
+        match message.header().entry {
+            STEP => self.step(runtime, id, object),
+            SYNCHRONIZE => runtime.at_sync(id).map(|_| ()),
+            _ => {
+                let (chare, state) = self.objects.borrow()[&object].clone();
+                self.seen.told.borrow_mut().push((id, chare, state));
+                Ok(())
+            }
+        }
+        .map_err(|error| error.to_string())
+    }
+
+    fn begin(&self, fingerprint: u64, data: &[u8]) -> Result<(), String> {
+        self.seen.read_only.borrow_mut().push(data.to_vec());
+        if fingerprint == FINGERPRINT { Ok(()) } else { Err("this is another program".into()) }
+    }
+
+    fn packed_bytes(&self, _: &Runtime, _: u32, object: ObjectId) -> u64 {
+        8 * self.objects.borrow()[&object].1.len() as u64
+    }
+
+    fn checkpoint_progress(&self, _: &Runtime, written: u64, all: u64) {
+        self.seen.progress.set((written, all));
+    }
+
+    fn pack(&self, _: &Runtime, chare: u32, object: ObjectId, header: ActorHeader) -> ActorMessage {
+        let (packed_chare, state) = self.objects.borrow()[&object].clone();
+        assert_eq!(chare, packed_chare);
+        let bytes: Vec<u8> = state.iter().flat_map(|number| number.to_le_bytes()).collect();
+        ActorMessage::of(header, &bytes)
+    }
+
+    fn unpack(
+        &self,
+        _: &Runtime,
+        chare: u32,
+        _: ChareId,
+        packed: &[u8],
+    ) -> Result<ObjectId, String> {
+        let numbers = packed.chunks(8).map(|bytes| bytes.try_into().map(u64::from_le_bytes));
+        let state: Result<Vec<u64>, _> = numbers.collect();
+        Ok(self.add(chare, state.map_err(|_| "not a multiple of eight bytes")?))
+    }
+
+    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) {
+        self.objects.borrow_mut().remove(&object);
+    }
+
+    fn combine(&self, _: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {
+        let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
+        *into = number(into).wrapping_add(number(value)).to_le_bytes().to_vec();
+        Ok(())
+    }
+
+    fn call_back(&self, _: &Runtime, function: u64, value: &[u8]) -> Result<(), String> {
+        self.seen.called.borrow_mut().push((function, value.to_vec()));
+        Ok(())
+    }
+
+    fn chare_type(&self, constructor: u32) -> u32 {
+        constructor
+    }
+
+    fn chare_name(&self, chare: u32) -> String {
+        format!("Cell{chare}")
+    }
+
+    fn entry_name(&self, entry: u32) -> String {
+        format!("method{entry}")
+    }
+}
+
+struct Job {
+    runtimes: Vec<Runtime>,
+    seen: Rc<Seen>,
+    wires: Rc<RefCell<Wires>>,
+}
+
+impl Job {
+    fn new(ranks: u32) -> Job {
+        let wires = Wires::new(ranks, 11);
+        let seen = Rc::new(Seen::default());
+        let runtime = |rank| {
+            let layer = WireEnd { wires: wires.clone(), rank };
+            let chares = Cells { seen: seen.clone(), ..Cells::default() };
+            let options = BalancerOptions { balancer: Balancer::Rotate, speed: NORMAL_SPEED };
+            let order = QueueOrder::Random(Rng::with_seed(rank.into()));
+            Runtime::new(Box::new(layer), Box::new(chares), order).with_balancer(options)
+        };
+        let runtimes = (0..ranks).map(runtime).collect();
+        Job { runtimes, seen, wires }
+    }
+
+    fn work(&self) {
+        let mut idle = 0;
+        while idle < 100 {
+            let worked = self.runtimes.iter().fold(false, |worked, runtime| {
+                assert_eq!(runtime.ended(), Ok(None));
+                runtime.step() || worked
+            });
+            idle = if worked || !self.wires.borrow().are_empty() { 0 } else { idle + 1 };
+        }
+    }
+
+    fn create(&self, rank: usize, map: HomeMap, filled: bool) -> CollectionId {
+        let constructor = if map == HomeMap::FirstWord { 8 } else { 7 };
+        let parameters = Vec::new();
+        let options =
+            CollectionOptions { chare: constructor, constructor, map, filled, parameters };
+        self.runtimes[rank].create_collection(options).unwrap()
+    }
+
+    /// Lets all elements compute, and gives the sum of what they contribute.
+    fn step(&self, collection: CollectionId) -> (u64, Vec<u8>) {
+        self.runtimes[0].broadcast(broadcast(collection, STEP, &[]));
+        self.work();
+        let called = self.seen.called.take();
+        assert_eq!(called.len(), 1, "{called:?}");
+        called[0].clone()
+    }
+
+    /// Writes a checkpoint: what its callback was given.
+    fn checkpoint(&self, directory: &Path) -> String {
+        let callback = ChareCallback::Function { rank: 0, function: SAVED };
+        self.runtimes.last().unwrap().start_checkpoint(directory.to_str().unwrap(), callback);
+        self.work();
+        let called = self.seen.called.take();
+        assert_eq!(called.len(), 1, "{called:?}");
+        assert_eq!(called[0].0, SAVED);
+        String::from_utf8(called[0].1.clone()).unwrap()
+    }
+
+    /// A job that restarts from a checkpoint, or why it does not.
+    fn restart(ranks: u32, directory: &Path) -> Result<Job, ActorError> {
+        let job = Job::new(ranks);
+        job.runtimes.iter().try_for_each(|one| one.restart(directory.to_str().unwrap()))?;
+        job.work();
+        assert_eq!(job.seen.called.take(), [(SAVED, vec![])], "the callback is called again");
+        Ok(job)
+    }
+
+    /// The states of all chares of a collection, by index.
+    fn states(&self, collection: CollectionId) -> BTreeMap<Index, (u32, Vec<u64>)> {
+        self.runtimes[0].broadcast(broadcast(collection, TELL, &[]));
+        self.work();
+        let told = self.seen.told.take();
+        let all = told.len();
+        let states: BTreeMap<Index, (u32, Vec<u64>)> =
+            told.into_iter().map(|(id, chare, state)| (id.index, (chare, state))).collect();
+        assert_eq!(states.len(), all, "no element is there twice");
+        states
+    }
+}
+
+/// A job with collections of all kinds, whose elements are not at home.
+struct Program {
+    job: Job,
+    dense: CollectionId,
+    sparse: CollectionId,
+    group: CollectionId,
+    single: ChareId,
+}
+
+impl Program {
+    fn new(ranks: u32) -> Program {
+        let job = Job::new(ranks);
+        job.runtimes[0].begin(FINGERPRINT, b"read-only".to_vec());
+        let last = job.runtimes.len() - 1;
+        let dense = job.create(0, HomeMap::Block(vec![5, 5]), true);
+        let sparse = job.create(last, HomeMap::Hash, false);
+        for at in 0..9 {
+            let index = Index::new(&[at, -at, 7]).unwrap();
+            let id = ChareId { collection: sparse, index };
+            job.runtimes[last].insert(id, 7, None, &[]).unwrap();
+        }
+        job.runtimes[last].done_inserting(sparse);
+        let group = job.create(last / 2, HomeMap::FirstWord, true);
+        let single = job.runtimes[0].create_chare(9, Some(ranks - 1), &[]).unwrap();
+        job.work();
+        for _ in 0..3 {
+            job.step(dense);
+            job.step(sparse);
+            job.step(group);
+            // All elements go to the next rank.
+            job.runtimes[0].broadcast(broadcast(dense, SYNCHRONIZE, &[]));
+            job.work();
+        }
+        let home = dense_index(0, 0);
+        assert_ne!(job.runtimes[0].local(ChareId { collection: dense, index: home }), Some(0));
+        Program { job, dense, sparse, group, single }
+    }
+}
+
+fn dense_index(row: i32, column: i32) -> Index {
+    Index::new(&[row, column]).unwrap()
+}
+
+#[test]
+fn a_checkpoint_of_four_ranks_goes_on_with_the_same_results_on_any_number() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::new(4);
+    let Program { job, dense, sparse, group, single } = &program;
+    assert_eq!(job.checkpoint(directory.path()), "");
+    let (written, all) = job.seen.progress.get();
+    assert!(written > 0 && written == all, "{written} of {all} bytes");
+    let branches = job.states(*group);
+    let results: Vec<_> = (0..3).map(|_| (job.step(*dense), job.step(*sparse))).collect();
+    for ranks in [1, 2, 3, 4, 7] {
+        let again = Job::restart(ranks, directory.path()).unwrap();
+        assert_eq!(again.seen.read_only.take(), vec![b"read-only".to_vec(); ranks as usize]);
+        let restored = again.states(*group);
+        assert_eq!(restored.len(), ranks as usize);
+        for (branch, state) in restored {
+            assert_eq!(&state, branches.get(&branch).unwrap_or(&branches[&Index::one(0)]));
+        }
+        for result in &results {
+            assert_eq!((again.step(*dense), again.step(*sparse)), *result, "{ranks} ranks");
+        }
+        assert_eq!(again.states(*dense), job.states(*dense));
+        assert_eq!(again.states(*sparse), job.states(*sparse));
+        // Chares of their own keep their names and their types.
+        again.runtimes[0].invoke(invocation(*single, TELL, &[])).unwrap();
+        again.work();
+        let told = again.seen.told.take();
+        assert_eq!((told.len(), told[0].0, told[0].1), (1, *single, 9));
+    }
+}
+
+#[test]
+fn elements_are_at_their_homes_and_names_are_not_used_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let Program { job, dense, sparse, group, single } = Program::new(4);
+    assert_eq!(job.checkpoint(directory.path()), "");
+    for ranks in [1, 3, 7] {
+        let again = Job::restart(ranks, directory.path()).unwrap();
+        let map = HomeMap::Block(vec![5, 5]);
+        for rank in 0..ranks {
+            let mut here = again.runtimes[rank as usize].indexes(dense);
+            here.sort();
+            assert!(here.into_iter().eq(map.homed(rank, ranks)));
+        }
+        for rank in 0..ranks as usize {
+            let made = again.create(rank, HomeMap::Hash, false);
+            assert!(![dense, sparse, group].contains(&made));
+            let chare = again.runtimes[rank].create_chare(9, None, &[]).unwrap();
+            assert_ne!(chare, single);
+        }
+        again.work();
+    }
+}
+
+#[test]
+fn a_checkpoint_of_a_restarted_job_can_be_restarted() {
+    let directory = tempfile::tempdir().unwrap();
+    let Program { job, dense, .. } = Program::new(3);
+    assert_eq!(job.checkpoint(directory.path()), "");
+    let result = (job.step(dense), job.step(dense));
+    let second = Job::restart(5, directory.path()).unwrap();
+    let first = second.step(dense);
+    // Over the first checkpoint.
+    assert_eq!(second.checkpoint(directory.path()), "");
+    let third = Job::restart(2, directory.path()).unwrap();
+    assert_eq!((first, third.step(dense)), result);
+}
+
+#[test]
+fn a_checkpoint_waits_until_no_message_is_under_way_and_others_wait_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let Program { job, dense, .. } = Program::new(4);
+    let called = |function| ChareCallback::Function { rank: 0, function };
+    job.runtimes[1].broadcast(broadcast(dense, STEP, &[]));
+    job.runtimes[2].start_quiescence(called(QUIET));
+    job.runtimes[3].start_checkpoint(directory.path().to_str().unwrap(), called(SAVED));
+    job.work();
+    let mut order: Vec<u64> = job.seen.called.take().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(order.remove(0), SUM);
+    assert!([SAVED, QUIET].iter().all(|name| order.contains(name)), "{order:?}");
+    let result = job.step(dense);
+    assert_eq!(Job::restart(1, directory.path()).unwrap().step(dense), result);
+}
+
+#[test]
+fn two_checkpoints_at_once_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let job = Program::new(2).job;
+    for rank in [0, 1] {
+        let callback = ChareCallback::Function { rank: 0, function: SAVED };
+        job.runtimes[rank].start_checkpoint(directory.path().to_str().unwrap(), callback);
+    }
+    job.work();
+    let mut reasons: Vec<String> = job
+        .seen
+        .called
+        .take()
+        .into_iter()
+        .map(|(_, why)| String::from_utf8(why).unwrap())
+        .collect();
+    reasons.sort();
+    assert_eq!(reasons, ["", "no checkpoint was written: another one has not ended"]);
+}
+
+#[test]
+fn what_would_be_lost_is_a_reason_for_no_checkpoint_and_the_job_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let Program { job, dense, .. } = Program::new(4);
+    let id = |index| ChareId { collection: dense, index };
+    let here = job.runtimes[2].indexes(dense)[0];
+
+    job.runtimes[2].pin(id(here)).unwrap();
+    let reason = job.checkpoint(directory.path());
+    assert_eq!(reason, format!("no checkpoint was written: Cell7{here} has suspended methods"));
+    assert!(Job::restart(2, directory.path()).is_err());
+    job.runtimes[2].unpin(id(here));
+
+    job.runtimes[0].invoke(invocation(id(here), STEP, &[])).unwrap();
+    job.work();
+    let reason = job.checkpoint(directory.path());
+    assert!(reason.contains("a reduction over collection 1 of rank 0 is under way"), "{reason}");
+    for index in (0..4).flat_map(|rank| job.runtimes[rank].indexes(dense)) {
+        if index != here {
+            job.runtimes[0].invoke(invocation(id(index), STEP, &[])).unwrap();
+        }
+    }
+    job.work();
+    job.seen.called.take();
+
+    job.runtimes[0].invoke(invocation(id(here), SYNCHRONIZE, &[])).unwrap();
+    job.work();
+    let reason = job.checkpoint(directory.path());
+    assert!(reason.ends_with("waits for load balancing"), "{reason}");
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_a_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, "occupied").unwrap();
+    let job = Program::new(2).job;
+    let reason = job.checkpoint(&file);
+    assert!(reason.contains("file cannot be written"), "{reason}");
+    // A directory stands where a rank's file should be.
+    fs::create_dir_all(directory.path().join("rank-1.chares/x")).unwrap();
+    let reason = job.checkpoint(directory.path());
+    assert!(reason.contains("rank-1.chares cannot be written"), "{reason}");
+    assert!(Job::restart(2, directory.path()).is_err(), "there is no index");
+}
+
+#[test]
+fn another_program_does_not_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let job = Job::new(1);
+    job.runtimes[0].begin(FINGERPRINT + 1, Vec::new());
+    assert_eq!(job.checkpoint(directory.path()), "");
+    let error = Job::restart(1, directory.path()).err().unwrap().to_string();
+    assert_eq!(error, "rank 0 cannot begin: this is another program");
+}
+
+#[test]
+fn files_that_are_cut_off_changed_exchanged_or_missing_are_refused_with_a_sentence() {
+    let (directory, older) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Program { job, dense, .. } = Program::new(4);
+    assert_eq!(job.checkpoint(older.path()), "");
+    job.step(dense);
+    assert_eq!(job.checkpoint(directory.path()), "");
+    let mut random = Rng::with_seed(1);
+    let names = ["index.chares", "rank-0.chares", "rank-1.chares", "rank-3.chares"];
+    for name in names {
+        let path = directory.path().join(name);
+        let whole = fs::read(&path).unwrap();
+        let mut refused = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            let error = Job::restart(random.u32(1..8), directory.path()).err();
+            let sentence = error.expect("it is damaged").to_string();
+            assert!(sentence.contains(name), "{sentence}");
+        };
+        let mut places = Rng::with_seed(2);
+        for _ in 0..100 {
+            refused(&whole[..places.usize(..whole.len())]);
+            let mut flipped = whole.clone();
+            flipped[places.usize(..whole.len())] ^= 1 << places.u8(..8);
+            refused(&flipped);
+        }
+        refused(&[&whole[..], &[0]].concat());
+        let other = if name == "index.chares" { names[1] } else { name };
+        refused(&fs::read(older.path().join(other)).unwrap());
+        fs::remove_file(&path).unwrap();
+        assert!(Job::restart(2, directory.path()).is_err());
+        fs::write(&path, &whole).unwrap();
+    }
+    assert!(Job::restart(2, directory.path()).is_ok());
+}
