@@ -27,7 +27,7 @@ use crate::location::HomeMap;
 use crate::message::{ActorHeader, MessageKind};
 use crate::runtime::{Processed, Runtime};
 use contents::{CheckpointIndex, Record};
-use files::{RecordWriter, remove, write_error};
+use files::{RecordWriter, write_error};
 
 /// Bytes between two reports of how far a rank is.
 const REPORTED: u64 = 1 << 20;
@@ -38,7 +38,7 @@ pub enum CheckpointMessage {
     /// To rank 0: write a checkpoint once nothing is under way.
     Start { directory: String, callback: ChareCallback },
     /// To all: write your elements.
-    Write { directory: String },
+    Write { directory: String, generation: u32 },
     /// To rank 0: a rank has written them, or why not.
     Written { rank: u32, part: Result<RankPart, String> },
     /// To all: the elements of a checkpoint are where they belong.
@@ -69,14 +69,22 @@ pub(crate) enum Pending {
     Nothing,
     /// A checkpoint shall be written.
     Write { directory: String, callback: ChareCallback },
-    /// It is being written: what the ranks have said.
-    Writing {
-        directory: String,
-        callback: ChareCallback,
-        parts: BTreeMap<u32, Result<RankPart, String>>,
-    },
+    /// It is being written.
+    Writing(Writing),
     /// The elements of a checkpoint are on their way.
     Restore { callback: ChareCallback },
+}
+
+/// A checkpoint that is being written.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    directory: String,
+    callback: ChareCallback,
+    generation: u32,
+    /// The checkpoint that is in the directory.
+    before: Option<CheckpointIndex>,
+    /// What the ranks have said.
+    parts: BTreeMap<u32, Result<RankPart, String>>,
 }
 
 /// An element that is written.
@@ -87,8 +95,8 @@ struct Saved {
 }
 
 impl Runtime {
-    /// Writes a checkpoint to a directory, which is made if it does not exist; a checkpoint that is
-    /// there is lost. Begins once no message is under way, so the program sends none until the
+    /// Writes a checkpoint to a directory, which is made if it does not exist. It replaces one that is
+    /// there, once it is whole. Begins once no message is under way, so the program sends none until the
     /// callback is called: with nothing, or with the reason why there is no checkpoint. The callback
     /// is called after a restart too.
     pub fn start_checkpoint(&self, directory: &str, callback: ChareCallback) {
@@ -102,7 +110,9 @@ impl Runtime {
             CheckpointMessage::Start { directory, callback } => {
                 return self.await_checkpoint(directory, callback);
             }
-            CheckpointMessage::Write { directory } => self.write_here(directory),
+            CheckpointMessage::Write { directory, generation } => {
+                self.write_here(directory, generation);
+            }
             CheckpointMessage::Written { rank, part } => return self.rank_has_written(rank, part),
             CheckpointMessage::Restored => return self.open_restored(),
         }
@@ -131,13 +141,17 @@ impl Runtime {
         let mut state = self.state.borrow_mut();
         match std::mem::take(&mut state.checkpoint) {
             Pending::Write { directory, callback } => {
-                let begun = begin(Path::new(&directory));
+                let path = Path::new(&directory);
+                let made = fs::create_dir_all(path).map_err(|error| write_error(path, &error));
+                let before = CheckpointIndex::read(path).ok();
+                let generation = before.as_ref().map_or(0, |index| index.generation) + 1;
                 let parts = BTreeMap::new();
-                state.checkpoint =
-                    Pending::Writing { directory: directory.clone(), callback, parts };
+                let writing =
+                    Writing { directory: directory.clone(), callback, generation, before, parts };
+                state.checkpoint = Pending::Writing(writing);
                 drop(state);
-                match begun {
-                    Ok(()) => self.write_here(directory),
+                match made {
+                    Ok(()) => self.write_here(directory, generation),
                     Err(error) => self.end_checkpoint(&error.to_string())?,
                 }
                 Ok(true)
@@ -160,9 +174,11 @@ impl Runtime {
     }
 
     /// Writes the elements of this rank, and lets the ranks below do the same.
-    fn write_here(&self, directory: String) {
-        self.tell_ranks_below(&CheckpointMessage::Write { directory: directory.clone() });
-        let part = self.write_rank(Path::new(&directory)).map_err(|error| error.to_string());
+    fn write_here(&self, directory: String, generation: u32) {
+        let path = directory.clone();
+        self.tell_ranks_below(&CheckpointMessage::Write { directory, generation });
+        let file = CheckpointIndex::file_of(Path::new(&path), generation, self.rank());
+        let part = self.write_rank(&file).map_err(|error| error.to_string());
         let written = CheckpointMessage::Written { rank: self.rank(), part };
         self.state.borrow_mut().tell(0, CollectionId::SINGLE_CHARES, written);
     }
@@ -174,11 +190,11 @@ impl Runtime {
         }
     }
 
-    fn write_rank(&self, directory: &Path) -> Result<RankPart, CheckpointError> {
+    fn write_rank(&self, path: &Path) -> Result<RankPart, CheckpointError> {
         let (collections, elements, made) = self.saved()?;
         let size = |saved: &Saved| self.chares.packed_bytes(self, saved.chare, saved.object);
         let all = elements.iter().map(size).sum();
-        let mut writer = RecordWriter::create(&CheckpointIndex::file_of(directory, self.rank()))?;
+        let mut writer = RecordWriter::create(path)?;
         let mut reported = 0;
         for Saved { id, chare, object } in &elements {
             let kind = MessageKind::Arrival;
@@ -237,23 +253,15 @@ impl Runtime {
     fn rank_has_written(&self, rank: u32, part: Result<RankPart, String>) -> Processed {
         let mut state = self.state.borrow_mut();
         let ranks = state.ranks as usize;
-        let Pending::Writing { directory, callback, parts } = &mut state.checkpoint else {
-            return Ok(());
-        };
-        parts.insert(rank, part);
-        if parts.len() < ranks {
+        let program = state.program.clone();
+        let Pending::Writing(writing) = &mut state.checkpoint else { return Ok(()) };
+        writing.parts.insert(rank, part);
+        if writing.parts.len() < ranks {
             return Ok(());
         }
-        let (directory, callback) = (directory.clone(), callback.clone());
-        let parts = std::mem::take(parts);
-        let program = state.program.clone();
+        let reason = writing.finish(program).err();
         drop(state);
-        let parts: Result<Vec<RankPart>, String> = parts.into_values().collect();
-        let written = parts.and_then(|parts| {
-            let index = index(program, callback, &parts).map_err(|error| error.to_string())?;
-            index.write(Path::new(&directory)).map_err(|error| error.to_string())
-        });
-        self.end_checkpoint(written.err().as_deref().unwrap_or_default())
+        self.end_checkpoint(reason.as_deref().unwrap_or_default())
     }
 
     /// At rank 0: tells the callback, and lets others wait for quiescence again.
@@ -262,7 +270,7 @@ impl Runtime {
         let pending = std::mem::take(&mut state.checkpoint);
         let is_awaited = !state.quiescence_clients.is_empty();
         drop(state);
-        if let Pending::Writing { callback, .. } = pending {
+        if let Pending::Writing(Writing { callback, .. }) = pending {
             self.call(callback, reason.as_bytes())?;
         }
         if is_awaited {
@@ -274,12 +282,6 @@ impl Runtime {
 
 fn encoded(record: &Record) -> Vec<u8> {
     postcard::to_allocvec(record).expect("records have a representation")
-}
-
-/// Makes the directory, in which there is no checkpoint from now on.
-fn begin(directory: &Path) -> Result<(), CheckpointError> {
-    fs::create_dir_all(directory).map_err(|error| write_error(directory, &error))?;
-    remove(&CheckpointIndex::path(directory))
 }
 
 fn can_be_saved(element: &ArrayElement) -> bool {
@@ -311,12 +313,34 @@ fn under_way(id: CollectionId) -> CheckpointError {
     CheckpointError::NotNow { reason }
 }
 
-/// The index of what all ranks have written.
-fn index(
-    program: Option<(u64, Vec<u8>)>,
-    callback: ChareCallback,
-    parts: &[RankPart],
-) -> Result<CheckpointIndex, CheckpointError> {
+impl Writing {
+    /// All ranks have written their elements: writes the index.
+    fn finish(&mut self, program: Option<(u64, Vec<u8>)>) -> Result<(), String> {
+        let parts: Result<Vec<RankPart>, String> =
+            std::mem::take(&mut self.parts).into_values().collect();
+        let parts = parts?;
+        let said = |error: CheckpointError| error.to_string();
+        let made = |which: fn(&RankPart) -> u32| parts.iter().map(which).max().unwrap_or(0);
+        let index = CheckpointIndex {
+            generation: self.generation,
+            program,
+            callback: self.callback.clone(),
+            collections_made: made(|part| part.made.0),
+            chares_made: made(|part| part.made.1),
+            collections: all_collections(&parts).map_err(said)?,
+            files: parts.iter().map(|part| part.file).collect(),
+        };
+        let directory = Path::new(&self.directory);
+        index.write(directory).map_err(said)?;
+        if let Some(before) = &self.before {
+            before.remove_files(directory);
+        }
+        Ok(())
+    }
+}
+
+/// The collections, as all ranks have them, with the number of the next reduction of each.
+fn all_collections(parts: &[RankPart]) -> Result<Vec<SavedCollection>, CheckpointError> {
     let mut collections = parts.first().map_or(Vec::new(), |part| part.collections.clone());
     for part in parts {
         for (saved, other) in collections.iter_mut().zip(&part.collections) {
@@ -327,13 +351,5 @@ fn index(
             }
         }
     }
-    let made = |which: fn(&RankPart) -> u32| parts.iter().map(which).max().unwrap_or(0);
-    Ok(CheckpointIndex {
-        program,
-        callback,
-        collections_made: made(|part| part.made.0),
-        chares_made: made(|part| part.made.1),
-        collections,
-        files: parts.iter().map(|part| part.file).collect(),
-    })
+    Ok(collections)
 }

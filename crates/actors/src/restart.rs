@@ -104,7 +104,7 @@ impl Runtime {
         part: Part,
     ) -> Result<(), ActorError> {
         let summary = index.files[file as usize];
-        let path = CheckpointIndex::file_of(directory, file);
+        let path = CheckpointIndex::file_of(directory, index.generation, file);
         let mut reader = RecordReader::open(&path, Some(summary))?;
         let mut elements = 0;
         while let Some(record) = reader.record()? {

@@ -86,12 +86,12 @@ fn hierarchical(loads: &Loads, size: u32, cost: MigrationCost) -> Vec<u32> {
             for ((at, _), place) in offered.iter().zip(taken) {
                 let name = groups[from as usize].0[*at];
                 // Those that are refused have no name in the other group.
-                if place.is_some() {
+                if let Some(place) = place {
                     give_away(&mut groups[from as usize].1, *at);
                     groups[from as usize].0[*at] = None;
                     let places = &mut groups[flow.to as usize].0;
-                    places.resize(places.len().max(place.unwrap() + 1), None);
-                    places[place.unwrap()] = name;
+                    places.resize(places.len().max(place + 1), None);
+                    places[place] = name;
                 }
             }
         }

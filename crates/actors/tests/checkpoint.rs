@@ -3,7 +3,7 @@
 mod support;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::rc::Rc;
@@ -36,6 +36,8 @@ struct Seen {
     /// What functions were called with.
     called: RefCell<Vec<(u64, Vec<u8>)>>,
     told: RefCell<Vec<(ChareId, u32, Vec<u64>)>>,
+    /// The numbers of the reductions to which elements have contributed.
+    numbers: RefCell<BTreeSet<u32>>,
     read_only: RefCell<Vec<Vec<u8>>>,
     progress: Cell<(u64, u64)>,
 }
@@ -68,7 +70,9 @@ impl Cells {
         let callback = Some(ChareCallback::Function { rank: 0, function: SUM });
         let value = value.to_le_bytes().to_vec();
         let contribution = Contribution { reducer: 0, elements: 1, callback, value };
-        runtime.contribute(id, contribution).map(|_| ())
+        let number = runtime.contribute(id, contribution)?;
+        self.seen.numbers.borrow_mut().insert(number);
+        Ok(())
     }
 }
 
@@ -203,13 +207,13 @@ impl Job {
         self.runtimes[rank].create_collection(options).unwrap()
     }
 
-    /// Lets all elements compute, and gives the sum of what they contribute.
-    fn step(&self, collection: CollectionId) -> (u64, Vec<u8>) {
+    /// Lets all elements compute: the number of their reduction, and its result.
+    fn step(&self, collection: CollectionId) -> (BTreeSet<u32>, Vec<u8>) {
         self.runtimes[0].broadcast(broadcast(collection, STEP, &[]));
         self.work();
         let called = self.seen.called.take();
         assert_eq!(called.len(), 1, "{called:?}");
-        called[0].clone()
+        (self.seen.numbers.take(), called[0].1.clone())
     }
 
     /// Writes a checkpoint: what its callback was given.
@@ -278,14 +282,8 @@ impl Program {
             job.runtimes[0].broadcast(broadcast(dense, SYNCHRONIZE, &[]));
             job.work();
         }
-        let home = dense_index(0, 0);
-        assert_ne!(job.runtimes[0].local(ChareId { collection: dense, index: home }), Some(0));
         Program { job, dense, sparse, group, single }
     }
-}
-
-fn dense_index(row: i32, column: i32) -> Index {
-    Index::new(&[row, column]).unwrap()
 }
 
 #[test]
@@ -293,6 +291,8 @@ fn a_checkpoint_of_four_ranks_goes_on_with_the_same_results_on_any_number() {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::new(4);
     let Program { job, dense, sparse, group, single } = &program;
+    let corner = Index::new(&[0, 0]).unwrap();
+    assert!(!job.runtimes[0].indexes(*dense).contains(&corner), "it has migrated");
     assert_eq!(job.checkpoint(directory.path()), "");
     let (written, all) = job.seen.progress.get();
     assert!(written > 0 && written == all, "{written} of {all} bytes");
@@ -350,8 +350,9 @@ fn a_checkpoint_of_a_restarted_job_can_be_restarted() {
     let result = (job.step(dense), job.step(dense));
     let second = Job::restart(5, directory.path()).unwrap();
     let first = second.step(dense);
-    // Over the first checkpoint.
+    // It replaces the first checkpoint.
     assert_eq!(second.checkpoint(directory.path()), "");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 6);
     let third = Job::restart(2, directory.path()).unwrap();
     assert_eq!((first, third.step(dense)), result);
 }
@@ -368,6 +369,7 @@ fn a_checkpoint_waits_until_no_message_is_under_way_and_others_wait_for_it() {
     let mut order: Vec<u64> = job.seen.called.take().into_iter().map(|(name, _)| name).collect();
     assert_eq!(order.remove(0), SUM);
     assert!([SAVED, QUIET].iter().all(|name| order.contains(name)), "{order:?}");
+    job.seen.numbers.take();
     let result = job.step(dense);
     assert_eq!(Job::restart(1, directory.path()).unwrap().step(dense), result);
 }
@@ -399,10 +401,11 @@ fn what_would_be_lost_is_a_reason_for_no_checkpoint_and_the_job_goes_on() {
     let id = |index| ChareId { collection: dense, index };
     let here = job.runtimes[2].indexes(dense)[0];
 
+    assert_eq!(job.checkpoint(directory.path()), "");
     job.runtimes[2].pin(id(here)).unwrap();
     let reason = job.checkpoint(directory.path());
     assert_eq!(reason, format!("no checkpoint was written: Cell7{here} has suspended methods"));
-    assert!(Job::restart(2, directory.path()).is_err());
+    assert!(Job::restart(2, directory.path()).is_ok(), "the one before is still there");
     job.runtimes[2].unpin(id(here));
 
     job.runtimes[0].invoke(invocation(id(here), STEP, &[])).unwrap();
@@ -432,7 +435,7 @@ fn a_directory_that_cannot_be_written_is_a_reason() {
     let reason = job.checkpoint(&file);
     assert!(reason.contains("file cannot be written"), "{reason}");
     // A directory stands where a rank's file should be.
-    fs::create_dir_all(directory.path().join("rank-1.chares/x")).unwrap();
+    fs::create_dir_all(directory.path().join("checkpoint-1-rank-1.chares/x")).unwrap();
     let reason = job.checkpoint(directory.path());
     assert!(reason.contains("rank-1.chares cannot be written"), "{reason}");
     assert!(Job::restart(2, directory.path()).is_err(), "there is no index");
@@ -456,7 +459,12 @@ fn files_that_are_cut_off_changed_exchanged_or_missing_are_refused_with_a_senten
     job.step(dense);
     assert_eq!(job.checkpoint(directory.path()), "");
     let mut random = Rng::with_seed(1);
-    let names = ["index.chares", "rank-0.chares", "rank-1.chares", "rank-3.chares"];
+    let names = [
+        "index.chares",
+        "checkpoint-1-rank-0.chares",
+        "checkpoint-1-rank-1.chares",
+        "checkpoint-1-rank-3.chares",
+    ];
     for name in names {
         let path = directory.path().join(name);
         let whole = fs::read(&path).unwrap();

@@ -14,6 +14,9 @@ use crate::location::HomeMap;
 /// The index, which rank 0 writes last: without it, there is no checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CheckpointIndex {
+    /// How many checkpoints were written to this directory, with this one: they have files with
+    /// other names, so the one before is whole until this one is.
+    pub(crate) generation: u32,
     /// Fingerprint and read-only data of the program, if it has any.
     pub(crate) program: Option<(u64, Vec<u8>)>,
     /// Who is told, after the checkpoint and after each restart.
@@ -58,8 +61,8 @@ impl CheckpointIndex {
     }
 
     /// Where the chares of a rank are.
-    pub(crate) fn file_of(directory: &Path, rank: u32) -> PathBuf {
-        directory.join(format!("rank-{rank}.chares"))
+    pub(crate) fn file_of(directory: &Path, generation: u32, rank: u32) -> PathBuf {
+        directory.join(format!("checkpoint-{generation}-rank-{rank}.chares"))
     }
 
     pub(crate) fn write(&self, directory: &Path) -> Result<(), CheckpointError> {
@@ -80,6 +83,15 @@ impl CheckpointIndex {
         Ok(index)
     }
 
+    /// Removes the files of the ranks, which another checkpoint has replaced. What cannot be removed
+    /// does no harm.
+    pub(crate) fn remove_files(&self, directory: &Path) {
+        for rank in 0..self.files.len() as u32 {
+            let _ =
+                std::fs::remove_file(CheckpointIndex::file_of(directory, self.generation, rank));
+        }
+    }
+
     fn is_valid(&self) -> bool {
         let mut names = FxHashSet::default();
         let are_collections = self.collections.iter().all(|collection| {
@@ -97,6 +109,7 @@ mod tests {
 
     fn index() -> CheckpointIndex {
         CheckpointIndex {
+            generation: 1,
             program: Some((5, vec![1, 2, 3])),
             callback: ChareCallback::Ignore,
             collections_made: 3,

@@ -177,14 +177,6 @@ impl RecordReader {
     }
 }
 
-/// Removes a file, if there is one.
-pub(crate) fn remove(path: &Path) -> Result<(), CheckpointError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(write_error(path, &error)),
-        _ => Ok(()),
-    }
-}
-
 /// The name of a file that is not whole.
 fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -198,4 +190,44 @@ pub(crate) fn write_error(path: &Path, error: &io::Error) -> CheckpointError {
 
 fn read_error(path: &Path, error: &io::Error) -> CheckpointError {
     CheckpointError::Read { path: path.display().to_string(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_checkpoint_with_the_same_length_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, record: &[u8]| {
+            let path = directory.path().join(name);
+            let mut writer = RecordWriter::create(&path).unwrap();
+            writer.record(record).unwrap();
+            assert!(!path.exists(), "it is not whole");
+            (path.clone(), writer.finish().unwrap())
+        };
+        let (first, summary) = write("first", b"one");
+        let (second, other) = write("second", b"two");
+        assert_eq!(summary.bytes, other.bytes);
+        for (path, is_right) in [(first, true), (second, false)] {
+            let mut reader = RecordReader::open(&path, Some(summary)).unwrap();
+            while reader.record().unwrap().is_some() {}
+            assert_eq!(reader.finish(summary).is_ok(), is_right);
+        }
+    }
+
+    #[test]
+    fn another_version_and_another_kind_of_file_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        for (content, sentence) in [
+            (&b"TOWPATHC\x09\0\0\0"[..], "has the format 9 of checkpoints"),
+            (b"a text of somebody else", "is no file of a checkpoint"),
+            (b"TOWPATH", "it ends too early"),
+        ] {
+            fs::write(&path, content).unwrap();
+            let error = RecordReader::open(&path, None).err().unwrap().to_string();
+            assert!(error.contains(sentence), "{error}");
+        }
+    }
 }
