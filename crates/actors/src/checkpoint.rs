@@ -19,7 +19,7 @@ pub use contents::SavedCollection;
 pub use files::{CheckpointError, FileSummary};
 
 use crate::callback::ChareCallback;
-use crate::chares::ChareId;
+use crate::chares::{ChareId, Chares};
 use crate::collection::{ArrayElement, Collection, CollectionId, ObjectId};
 use crate::control::ControlMessage;
 use crate::error::ActorError;
@@ -95,10 +95,10 @@ struct Saved {
 }
 
 impl Runtime {
-    /// Writes a checkpoint to a directory, which is made if it does not exist. It replaces one that is
-    /// there, once it is whole. Begins once no message is under way, so the program sends none until the
-    /// callback is called: with nothing, or with the reason why there is no checkpoint. The callback
-    /// is called after a restart too.
+    /// Writes a checkpoint to a directory that all ranks see, which is made if it does not exist. It
+    /// replaces one that is there, once it is whole. Begins once no message is under way, so the
+    /// program sends none until the callback is called: with nothing, or with the reason why there is
+    /// no checkpoint. The callback is called after a restart too.
     pub fn start_checkpoint(&self, directory: &str, callback: ChareCallback) {
         let directory = directory.to_owned();
         let start = CheckpointMessage::Start { directory, callback };
@@ -144,7 +144,8 @@ impl Runtime {
                 let path = Path::new(&directory);
                 let made = fs::create_dir_all(path).map_err(|error| write_error(path, &error));
                 let before = CheckpointIndex::read(path).ok();
-                let generation = before.as_ref().map_or(0, |index| index.generation) + 1;
+                let generation =
+                    before.as_ref().map_or(0, |index| index.generation).wrapping_add(1);
                 let parts = BTreeMap::new();
                 let writing =
                     Writing { directory: directory.clone(), callback, generation, before, parts };
@@ -191,7 +192,7 @@ impl Runtime {
     }
 
     fn write_rank(&self, path: &Path) -> Result<RankPart, CheckpointError> {
-        let (collections, elements, made) = self.saved()?;
+        let (collections, elements) = self.saved()?;
         let size = |saved: &Saved| self.chares.packed_bytes(self, saved.chare, saved.object);
         let all = elements.iter().map(size).sum();
         let mut writer = RecordWriter::create(path)?;
@@ -211,12 +212,13 @@ impl Runtime {
         writer.record(&encoded(&Record::End { elements: elements.len() as u64 }))?;
         let file = writer.finish()?;
         self.chares.checkpoint_progress(self, file.bytes, file.bytes);
+        let state = self.state.borrow();
+        let made = (state.collections_made, state.chares_made);
         Ok(RankPart { file, made, collections })
     }
 
     /// What this rank saves: branches of groups first, which more ranks than now may read.
-    #[allow(clippy::type_complexity)]
-    fn saved(&self) -> Result<(Vec<SavedCollection>, Vec<Saved>, (u32, u32)), CheckpointError> {
+    fn saved(&self) -> Result<(Vec<SavedCollection>, Vec<Saved>), CheckpointError> {
         let state = self.state.borrow();
         let mut collections = Vec::new();
         let mut elements = Vec::new();
@@ -229,7 +231,7 @@ impl Runtime {
                 elements.push((!is_branch, *id, element.index, element.chare, object));
             }
             if *id != CollectionId::SINGLE_CHARES {
-                collections.push(saved_collection(*id, collection)?);
+                collections.push(saved_collection(self.chares.as_ref(), *id, collection)?);
             }
         }
         elements.sort_unstable();
@@ -239,7 +241,7 @@ impl Runtime {
             chare,
             object,
         });
-        Ok((collections, elements.collect(), (state.collections_made, state.chares_made)))
+        Ok((collections, elements.collect()))
     }
 
     fn not_now(&self, id: ChareId, element: &ArrayElement) -> CheckpointError {
@@ -259,7 +261,7 @@ impl Runtime {
         if writing.parts.len() < ranks {
             return Ok(());
         }
-        let reason = writing.finish(program).err();
+        let reason = writing.finish(self.chares.as_ref(), program).err();
         drop(state);
         self.end_checkpoint(reason.as_deref().unwrap_or_default())
     }
@@ -290,6 +292,7 @@ fn can_be_saved(element: &ArrayElement) -> bool {
 
 /// What is saved of a collection besides its elements.
 fn saved_collection(
+    chares: &dyn Chares,
     id: CollectionId,
     collection: &Collection,
 ) -> Result<SavedCollection, CheckpointError> {
@@ -297,25 +300,27 @@ fn saved_collection(
     let reduction = numbers.next();
     let is_open = collection.reductions.is_open();
     if numbers.any(|number| Some(number) != reduction) || (!is_open && reduction.unwrap_or(0) > 0) {
-        return Err(under_way(id));
+        return Err(under_way(chares, collection.chare));
     }
     let (chare, map) = (collection.chare, collection.location.map().clone());
     Ok(SavedCollection { id, chare, map, is_open, reduction })
 }
 
-fn under_way(id: CollectionId) -> CheckpointError {
+fn under_way(chares: &dyn Chares, chare: u32) -> CheckpointError {
     let reason = format!(
-        "a reduction over collection {} of rank {} is under way; start the checkpoint when all \
-         elements have contributed",
-        id.0 & u64::from(u32::MAX),
-        id.root(u32::MAX)
+        "a reduction over {} is under way; start the checkpoint when all elements have contributed",
+        chares.chare_name(chare)
     );
     CheckpointError::NotNow { reason }
 }
 
 impl Writing {
     /// All ranks have written their elements: writes the index.
-    fn finish(&mut self, program: Option<(u64, Vec<u8>)>) -> Result<(), String> {
+    fn finish(
+        &mut self,
+        chares: &dyn Chares,
+        program: Option<(u64, Vec<u8>)>,
+    ) -> Result<(), String> {
         let parts: Result<Vec<RankPart>, String> =
             std::mem::take(&mut self.parts).into_values().collect();
         let parts = parts?;
@@ -327,7 +332,7 @@ impl Writing {
             callback: self.callback.clone(),
             collections_made: made(|part| part.made.0),
             chares_made: made(|part| part.made.1),
-            collections: all_collections(&parts).map_err(said)?,
+            collections: all_collections(chares, &parts).map_err(said)?,
             files: parts.iter().map(|part| part.file).collect(),
         };
         let directory = Path::new(&self.directory);
@@ -340,12 +345,17 @@ impl Writing {
 }
 
 /// The collections, as all ranks have them, with the number of the next reduction of each.
-fn all_collections(parts: &[RankPart]) -> Result<Vec<SavedCollection>, CheckpointError> {
+fn all_collections(
+    chares: &dyn Chares,
+    parts: &[RankPart],
+) -> Result<Vec<SavedCollection>, CheckpointError> {
     let mut collections = parts.first().map_or(Vec::new(), |part| part.collections.clone());
     for part in parts {
         for (saved, other) in collections.iter_mut().zip(&part.collections) {
             match (saved.reduction, other.reduction) {
-                (Some(one), Some(another)) if one != another => return Err(under_way(saved.id)),
+                (Some(one), Some(another)) if one != another => {
+                    return Err(under_way(chares, saved.chare));
+                }
                 (None, number) => saved.reduction = number,
                 _ => {}
             }

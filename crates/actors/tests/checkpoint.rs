@@ -30,6 +30,9 @@ const SUM: u64 = 1;
 const SAVED: u64 = 2;
 const QUIET: u64 = 3;
 
+/// The type of a chare, and its numbers.
+type State = (u32, Vec<u64>);
+
 /// What the ranks of a job have seen.
 #[derive(Default)]
 struct Seen {
@@ -46,7 +49,7 @@ struct Seen {
 #[derive(Clone, Default)]
 struct Cells {
     seen: Rc<Seen>,
-    objects: Rc<RefCell<BTreeMap<ObjectId, (u32, Vec<u64>)>>>,
+    objects: Rc<RefCell<BTreeMap<ObjectId, State>>>,
     made: Rc<Cell<ObjectId>>,
 }
 
@@ -237,12 +240,12 @@ impl Job {
     }
 
     /// The states of all chares of a collection, by index.
-    fn states(&self, collection: CollectionId) -> BTreeMap<Index, (u32, Vec<u64>)> {
+    fn states(&self, collection: CollectionId) -> BTreeMap<Index, State> {
         self.runtimes[0].broadcast(broadcast(collection, TELL, &[]));
         self.work();
         let told = self.seen.told.take();
         let all = told.len();
-        let states: BTreeMap<Index, (u32, Vec<u64>)> =
+        let states: BTreeMap<Index, State> =
             told.into_iter().map(|(id, chare, state)| (id.index, (chare, state))).collect();
         assert_eq!(states.len(), all, "no element is there twice");
         states
@@ -411,7 +414,7 @@ fn what_would_be_lost_is_a_reason_for_no_checkpoint_and_the_job_goes_on() {
     job.runtimes[0].invoke(invocation(id(here), STEP, &[])).unwrap();
     job.work();
     let reason = job.checkpoint(directory.path());
-    assert!(reason.contains("a reduction over collection 1 of rank 0 is under way"), "{reason}");
+    assert!(reason.contains("a reduction over Cell7 is under way"), "{reason}");
     for index in (0..4).flat_map(|rank| job.runtimes[rank].indexes(dense)) {
         if index != here {
             job.runtimes[0].invoke(invocation(id(index), STEP, &[])).unwrap();
