@@ -177,6 +177,14 @@ fn refine_moves_a_quarter_of_the_elements_of_a_rank_with_three_times_the_load() 
 }
 
 #[test]
+fn refine_places_elements_anew_where_none_fits() {
+    // Four elements of 3 on four ranks, and four of 1 on the other four.
+    let elements = (0..32).map(|at| element(at / 4, if at < 16 { 3_000 } else { 1_000 }));
+    let loads = Loads { elements: elements.collect(), ranks: equal_ranks(8) };
+    assert_eq!(loads.longest(&refine(&loads)), 8_000);
+}
+
+#[test]
 fn ranks_that_are_twice_as_fast_get_twice_as_much() {
     let elements = (0..300).map(|_| element(0, 1_000_000)).collect();
     let ranks = vec![

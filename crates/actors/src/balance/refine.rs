@@ -1,7 +1,9 @@
-//! As few elements as possible leave the ranks that take too long, for ranks that do not.
+//! As few elements as possible leave the ranks that take too long, for ranks that do not. Where that
+//! leads to no good end, all elements are placed anew.
 
 use std::collections::BTreeSet;
 
+use super::greedy::greedy;
 use super::{Loads, RankTimes};
 
 /// Ranks may take so many thousandths of the average longer than it.
@@ -17,7 +19,7 @@ pub fn bound(average: u64) -> u64 {
 #[must_use]
 pub fn refine(loads: &Loads) -> Vec<u32> {
     let mut placement = loads.placement();
-    let bound = bound(loads.average());
+    let limit = bound(loads.average());
     let mut times = RankTimes::new(&loads.ranks, loads.work(&placement));
     let mut here: Vec<BTreeSet<(u64, usize)>> = vec![BTreeSet::new(); loads.ranks.len()];
     for (element, at) in loads.elements.iter().zip(0..) {
@@ -25,10 +27,10 @@ pub fn refine(loads: &Loads) -> Vec<u32> {
     }
     // Every move makes the times more equal, but many small ones may remain.
     for _ in 0..2 * loads.elements.len() {
-        let Some((longest, from)) = times.longest().filter(|(longest, _)| *longest > bound) else {
+        let Some((longest, from)) = times.longest().filter(|(longest, _)| *longest > limit) else {
             break;
         };
-        let Some((at, to)) = best_move(&times, &here[from as usize], longest, from, bound) else {
+        let Some((at, to)) = best_move(&times, &here[from as usize], longest, from, limit) else {
             break;
         };
         let work = loads.elements[at].work;
@@ -38,7 +40,12 @@ pub fn refine(loads: &Loads) -> Vec<u32> {
         times.give(to, work);
         placement[at] = to;
     }
-    placement
+    let longest = loads.longest(&placement);
+    if longest <= limit {
+        return placement;
+    }
+    let anew = greedy(loads);
+    if bound(loads.longest(&anew)) < longest { anew } else { placement }
 }
 
 /// The element that shall leave the rank that takes longest, and where it goes: the greatest that
