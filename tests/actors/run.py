@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs random programs of chares over MPI (tools/programs, chare_traffic): on an installed Towpath,
-by both its ABIs, on one host and on two, and on MPICH.
+by both its ABIs, on one host and on two, and on MPICH. Then chare_balance: an array that is balanced,
+and a checkpoint of two ranks from which other numbers of ranks go on.
 
     run.py                   build/install and MPICH
     run.py --filter MPICH    some of them
     run.py --programs 10000  more programs in each job
     run.py --seed 7          other ones
 
-A job passes when it ends in time with status 0 and rank 0 has said "ok". Prints "N passed, M
+A job passes when it ends in time with status 0 and says what it should. Prints "N passed, M
 failed".
 """
 
@@ -16,6 +17,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -23,8 +25,9 @@ sys.path.insert(0, str(HERE.parent))
 import environments  # noqa: E402
 
 CARGO = os.environ.get("CARGO", "cargo")
-BUILD = [CARGO, "build", "-q", "-p", "towpath-programs", "--bin", "chare_traffic"]
+BUILD = [CARGO, "build", "-q", "-p", "towpath-programs", "--bin", "chare_traffic", "--bin", "chare_balance"]
 PROGRAM = environments.ROOT / "target/debug/chare_traffic"
+BALANCE = environments.ROOT / "target/debug/chare_balance"
 TAIL = 15
 STANDARD, MPICH = "libmpi_abi.so.1", "libmpi.so.12"
 
@@ -48,7 +51,7 @@ def jobs(prefix):
 
 
 def run(words, library, limit):
-    """Whether a job has ended well in so many seconds, and what it said."""
+    """The status of a job that may take so many seconds, and what it said."""
     words = ["timeout", "--kill-after=5", limit, *words]
     # As in a program that is linked with this library.
     environment = environments.clean_environment(LD_LIBRARY_PATH=str(library.parent),
@@ -56,7 +59,39 @@ def run(words, library, limit):
     result = subprocess.run([str(word) for word in words], env=environment, text=True,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, errors="replace")
-    return result.returncode == 0 and "ok" in result.stdout.split(), result.stdout
+    return result.returncode, result.stdout
+
+
+def balanced(prefix):
+    """Jobs of chare_balance: the name, whether it has ended well, and what it said."""
+    library = prefix / "lib" / STANDARD
+    for ranks in (2, 8):
+        status, output = run([prefix / "bin/mpiexec", "-n", ranks, BALANCE, "greedy", 4], library, 120)
+        loads = [int(load) for load in re.findall(r"^load (\d+)$", output, re.MULTILINE)]
+        # The half of the elements that has the load 3 and the other half have 64 in all.
+        well = status == 0 and len(loads) == ranks and sum(loads) == 64 and max(loads) * ranks <= 80
+        yield f"Load balancing, {ranks} ranks", well, output
+    with tempfile.TemporaryDirectory() as directory:
+        sums = set()
+        for ranks, what in ((2, "write"), (1, "restart"), (3, "restart")):
+            job = ["-n", ranks, BALANCE, "refine", 4, what, directory]
+            status, output = run([prefix / "bin/mpiexec", *job], library, 120)
+            sums.update(re.findall(r"^sum (\d+)$", output, re.MULTILINE))
+            yield f"Checkpoint, {what} on {ranks} ranks", status == 0 and len(sums) == 1, output
+
+
+def results(options):
+    """The name of each job, whether it has ended well, and what it said."""
+    prefix = options.prefix.resolve()
+    for name, start, library, ranks, share in jobs(prefix):
+        if re.search(options.filter, name):
+            programs = max(1, int(options.programs * share))
+            status, output = run([*start, "-n", ranks, PROGRAM, programs, options.seed], library,
+                                 60 + programs // 10)
+            well = status == 0 and "ok" in output.split()
+            yield f"{name}, {programs} programs", well, output
+    if re.search(options.filter, BALANCE.name):
+        yield from balanced(prefix)
 
 
 def main():
@@ -70,14 +105,9 @@ def main():
     environments.command(["flock", environments.BUILD / "lock", *BUILD], "chare-traffic.log",
                          cwd=environments.ROOT)
     passed = failed = 0
-    for name, start, library, ranks, share in jobs(options.prefix.resolve()):
-        if not re.search(options.filter, name):
-            continue
-        programs = max(1, int(options.programs * share))
-        well, output = run([*start, "-n", ranks, PROGRAM, programs, options.seed], library,
-                           60 + programs // 10)
+    for name, well, output in results(options):
         passed, failed = passed + well, failed + (not well)
-        print(f"{'ok  ' if well else 'FAIL'} {name}, {programs} programs", flush=True)
+        print(f"{'ok  ' if well else 'FAIL'} {name}", flush=True)
         if not well:
             print("\n".join("     " + line for line in output.splitlines()[-TAIL:]), flush=True)
     print(f"{passed} passed, {failed} failed")
