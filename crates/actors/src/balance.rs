@@ -6,7 +6,10 @@
 
 pub mod cost;
 pub mod greedy;
+pub(crate) mod group;
 pub mod hierarchical;
+pub mod messages;
+pub(crate) mod rank;
 pub mod refine;
 
 use std::collections::{BTreeMap, BTreeSet};

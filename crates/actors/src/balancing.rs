@@ -2,128 +2,21 @@
 //!
 //! Once the elements of all arrays that balance loads are ready, rank 0 asks all ranks for the
 //! loads that they have measured. Each tells the leader of its group, which decides what migrates
-//! and orders it ([`crate::leading`]). With a balancer that sees everything, all ranks are one group.
-//! A rank has done its orders when the elements that left it have settled elsewhere. Once all ranks
-//! have, rank 0 lets the elements go on.
+//! and orders it ([`crate::leading`]). With a balancer that sees everything, all ranks are one
+//! group. A rank has done its orders when the elements that left it have settled elsewhere. Once
+//! all ranks have, rank 0 lets the elements go on.
 //!
 //! An array takes part from its first round on. A round of an array without elements is complete
 //! when rank 0 asks its root for one, which is how rank 0 learns not to wait for it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde::{Deserialize, Serialize};
-
-use crate::balance::hierarchical::{Flow, GroupLoad, Offer, group_size};
+use crate::balance::hierarchical::{GroupLoad, WorkFlow, flows, group_size};
+use crate::balance::messages::{BalanceMessage, Measured, Order, RankReport};
+use crate::balance::rank::ArrayRounds;
 use crate::balance::{Balancer, MigrationCost, NORMAL_SPEED, RankLoad};
 use crate::chares::ChareId;
 use crate::collection::{ArrayElement, CollectionId, Deferred};
-use crate::control::ControlMessage;
-use crate::index::Index;
-use crate::leading::GroupBalance;
 use crate::runtime::{Processed, Runtime};
 use crate::state::State;
-
-/// What ranks tell each other to balance loads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum BalanceMessage {
-    /// To rank 0: the elements of an array have been ready so many times, if it has any.
-    Ready { rounds: u32, has_elements: bool },
-    /// To the root of an array: begin its next round.
-    BeginRound,
-    /// To all: tell your leader your loads.
-    Measure,
-    /// To the leader: what a rank does.
-    Loads(RankReport),
-    /// From the leader of a group to rank 0: what the group does.
-    Group { group: u32, load: GroupLoad, cost: MigrationCost },
-    /// From rank 0 to a leader: work that leaves or enters the group, and what migrations cost.
-    Flows { flows: Vec<Flow>, cost: MigrationCost },
-    /// To the leader of another group: elements that it may have.
-    Offers { group: u32, offers: Vec<Offer> },
-    /// The answer of a group: the rank of each of them, if it takes them.
-    Taken { group: u32, ranks: Vec<Option<u32>> },
-    /// From the leader: what migrates.
-    Orders(Vec<Order>),
-    /// To the leader: the orders are done.
-    Moved,
-    /// From a leader to rank 0: all orders of the group are done.
-    GroupMoved,
-    /// To all: elements that have been ready so many times go on.
-    GoOn(Vec<(CollectionId, u32)>),
-}
-
-impl From<BalanceMessage> for ControlMessage {
-    fn from(what: BalanceMessage) -> ControlMessage {
-        ControlMessage::Balance(what)
-    }
-}
-
-/// What a rank has measured since the last balancing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RankReport {
-    /// The rank.
-    pub rank: u32,
-    /// What it does besides.
-    pub load: RankLoad,
-    /// What migrations have cost it since the job began.
-    pub cost: MigrationCost,
-    /// Elements that can migrate.
-    pub elements: Vec<Measured>,
-}
-
-/// The load of an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Measured {
-    /// Its collection.
-    pub collection: CollectionId,
-    /// Its index.
-    pub index: Index,
-    /// Its work.
-    pub work: u64,
-    /// Its size in a message, or 0 if that is not known.
-    pub bytes: u64,
-}
-
-/// An element migrates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
-    /// Its collection.
-    pub collection: CollectionId,
-    /// Its index.
-    pub index: Index,
-    /// The rank to which it goes.
-    pub to: u32,
-}
-
-/// One rank's part of load balancing.
-#[derive(Debug, Default)]
-pub(crate) struct Balancing {
-    /// What migrations have cost this rank.
-    pub(crate) cost: MigrationCost,
-    /// Orders that are not done: elements that have left, and how often each has migrated then.
-    moving: BTreeSet<(CollectionId, Index, u32)>,
-    /// Whether the leader waits to hear that they are.
-    has_orders: bool,
-    /// Of a leader.
-    pub(crate) group: GroupBalance,
-    /// Of rank 0.
-    arrays: BTreeMap<CollectionId, Rounds>,
-    is_under_way: bool,
-    groups: Vec<Option<GroupLoad>>,
-    group_cost: MigrationCost,
-    groups_moved: u32,
-}
-
-/// What rank 0 knows about an array.
-#[derive(Clone, Copy, Debug, Default)]
-struct Rounds {
-    /// How often its elements have been ready.
-    ready: u32,
-    /// How often they have gone on.
-    resumed: u32,
-    /// The round that its root was asked to begin.
-    asked: Option<u32>,
-}
 
 impl Runtime {
     /// How many ranks a group has in a job of so many.
@@ -204,7 +97,7 @@ impl Runtime {
         let mut guard = self.state.borrow_mut();
         let state = &mut *guard;
         let arrays = &mut state.balancing.arrays;
-        let is_ready = |rounds: &Rounds| rounds.ready > rounds.resumed;
+        let is_ready = |rounds: &ArrayRounds| rounds.ready > rounds.resumed;
         if !arrays.values().any(is_ready) || state.balancing.is_under_way {
             return;
         }
@@ -278,9 +171,9 @@ impl Runtime {
         balancing.groups.clear();
         let cost = std::mem::take(&mut balancing.group_cost);
         drop(state);
-        let flows = crate::balance::hierarchical::flows(&all, cost);
+        let flows = flows(&all, cost);
         for group in 0..groups as u32 {
-            let its = |flow: &&Flow| flow.from == group || flow.to == group;
+            let its = |flow: &&WorkFlow| flow.from == group || flow.to == group;
             let flows = flows.iter().filter(its).copied().collect();
             self.tell_balance(self.leader(group), BalanceMessage::Flows { flows, cost });
         }

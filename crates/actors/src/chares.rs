@@ -88,8 +88,8 @@ pub trait Chares {
         0
     }
 
-    /// This rank has written so many bytes of a checkpoint, of about so many in all, or 0 if that is
-    /// not known.
+    /// This rank has written so many bytes of a checkpoint, of about so many in all, or 0 if that
+    /// is not known.
     fn checkpoint_progress(&self, runtime: &Runtime, written: u64, all: u64) {
         let _ = (runtime, written, all);
     }

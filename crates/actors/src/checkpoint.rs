@@ -1,19 +1,19 @@
 //! Checkpoints: the elements of all ranks on disk, from which another number of ranks can restart
 //! ([`crate::restart`]).
 //!
-//! Rank 0 waits for quiescence, so no message is under way. Then every rank writes its elements to a
-//! file of its own, and rank 0 writes the index once all have. A reduction that some elements have
-//! contributed to, a suspended method or an element that waits for load balancing would be lost, so
-//! there is no checkpoint then, and the callback is given the reason.
+//! Rank 0 waits for quiescence, so no message is under way. Then every rank writes its elements to
+//! a file of its own, and rank 0 writes the index once all have. A reduction that some elements
+//! have contributed to, a suspended method or an element that waits for load balancing would be
+//! lost, so there is no checkpoint then, and the callback is given the reason.
 
 pub(crate) mod contents;
 pub(crate) mod files;
+pub mod messages;
+pub(crate) mod writing;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-
-use serde::{Deserialize, Serialize};
 
 pub use contents::SavedCollection;
 pub use files::{CheckpointError, FileSummary};
@@ -21,84 +21,30 @@ pub use files::{CheckpointError, FileSummary};
 use crate::callback::ChareCallback;
 use crate::chares::{ChareId, Chares};
 use crate::collection::{ArrayElement, Collection, CollectionId, ObjectId};
-use crate::control::ControlMessage;
 use crate::error::ActorError;
 use crate::location::HomeMap;
 use crate::message::{ActorHeader, MessageKind};
 use crate::runtime::{Processed, Runtime};
 use contents::{CheckpointIndex, Record};
-use files::{RecordWriter, write_error};
+use files::{CheckpointWriter, write_error};
+use messages::{CheckpointMessage, RankPart};
+use writing::{PendingCheckpoint, Writing, under_way};
 
 /// Bytes between two reports of how far a rank is.
 const REPORTED: u64 = 1 << 20;
 
-/// What ranks tell each other about checkpoints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CheckpointMessage {
-    /// To rank 0: write a checkpoint once nothing is under way.
-    Start { directory: String, callback: ChareCallback },
-    /// To all: write your elements.
-    Write { directory: String, generation: u32 },
-    /// To rank 0: a rank has written them, or why not.
-    Written { rank: u32, part: Result<RankPart, String> },
-    /// To all: the elements of a checkpoint are where they belong.
-    Restored,
-}
-
-/// What a rank has written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RankPart {
-    /// Its file.
-    pub file: FileSummary,
-    /// Collections and single chares that it has made.
-    pub made: (u32, u32),
-    /// All collections.
-    pub collections: Vec<SavedCollection>,
-}
-
-impl From<CheckpointMessage> for ControlMessage {
-    fn from(what: CheckpointMessage) -> ControlMessage {
-        ControlMessage::Checkpoint(what)
-    }
-}
-
-/// At rank 0: what quiescence is for, besides those who have asked for it.
-#[derive(Debug, Default)]
-pub(crate) enum Pending {
-    #[default]
-    Nothing,
-    /// A checkpoint shall be written.
-    Write { directory: String, callback: ChareCallback },
-    /// It is being written.
-    Writing(Writing),
-    /// The elements of a checkpoint are on their way.
-    Restore { callback: ChareCallback },
-}
-
-/// A checkpoint that is being written.
-#[derive(Debug)]
-pub(crate) struct Writing {
-    directory: String,
-    callback: ChareCallback,
-    generation: u32,
-    /// The checkpoint that is in the directory.
-    before: Option<CheckpointIndex>,
-    /// What the ranks have said.
-    parts: BTreeMap<u32, Result<RankPart, String>>,
-}
-
 /// An element that is written.
-struct Saved {
+struct SavedElement {
     id: ChareId,
     chare: u32,
     object: ObjectId,
 }
 
 impl Runtime {
-    /// Writes a checkpoint to a directory that all ranks see, which is made if it does not exist. It
-    /// replaces one that is there, once it is whole. Begins once no message is under way, so the
-    /// program sends none until the callback is called: with nothing, or with the reason why there is
-    /// no checkpoint. The callback is called after a restart too.
+    /// Writes a checkpoint to a directory that all ranks see, which is made if it does not exist.
+    /// It replaces one that is there, once it is whole. Begins once no message is under way, so the
+    /// program sends none until the callback is called: with nothing, or with the reason why there
+    /// is no checkpoint. The callback is called after a restart too.
     pub fn start_checkpoint(&self, directory: &str, callback: ChareCallback) {
         let directory = directory.to_owned();
         let start = CheckpointMessage::Start { directory, callback };
@@ -123,12 +69,12 @@ impl Runtime {
     fn await_checkpoint(&self, directory: String, callback: ChareCallback) -> Processed {
         let mut state = self.state.borrow_mut();
         let pending = &mut state.checkpoint;
-        if !matches!(pending, Pending::Nothing) {
+        if !matches!(pending, PendingCheckpoint::Nothing) {
             drop(state);
             let reason = "another one has not ended".into();
             return self.call(callback, CheckpointError::NotNow { reason }.to_string().as_bytes());
         }
-        *pending = Pending::Write { directory, callback };
+        *pending = PendingCheckpoint::Write { directory, callback };
         if !state.quiescence.is_active() {
             drop(state);
             self.count_messages();
@@ -140,7 +86,7 @@ impl Runtime {
     pub(crate) fn is_for_checkpoint(&self) -> Result<bool, ActorError> {
         let mut state = self.state.borrow_mut();
         match std::mem::take(&mut state.checkpoint) {
-            Pending::Write { directory, callback } => {
+            PendingCheckpoint::Write { directory, callback } => {
                 let path = Path::new(&directory);
                 let made = fs::create_dir_all(path).map_err(|error| write_error(path, &error));
                 let before = CheckpointIndex::read(path).ok();
@@ -149,7 +95,7 @@ impl Runtime {
                 let parts = BTreeMap::new();
                 let writing =
                     Writing { directory: directory.clone(), callback, generation, before, parts };
-                state.checkpoint = Pending::Writing(writing);
+                state.checkpoint = PendingCheckpoint::Writing(writing);
                 drop(state);
                 match made {
                     Ok(()) => self.write_here(directory, generation),
@@ -157,7 +103,7 @@ impl Runtime {
                 }
                 Ok(true)
             }
-            Pending::Restore { callback } => {
+            PendingCheckpoint::Restore { callback } => {
                 let is_awaited = !state.quiescence_clients.is_empty();
                 drop(state);
                 self.open_restored()?;
@@ -193,11 +139,11 @@ impl Runtime {
 
     fn write_rank(&self, path: &Path) -> Result<RankPart, CheckpointError> {
         let (collections, elements) = self.saved()?;
-        let size = |saved: &Saved| self.chares.packed_bytes(self, saved.chare, saved.object);
+        let size = |saved: &SavedElement| self.chares.packed_bytes(self, saved.chare, saved.object);
         let all = elements.iter().map(size).sum();
-        let mut writer = RecordWriter::create(path)?;
+        let mut writer = CheckpointWriter::create(path)?;
         let mut reported = 0;
-        for Saved { id, chare, object } in &elements {
+        for SavedElement { id, chare, object } in &elements {
             let kind = MessageKind::Arrival;
             let header = ActorHeader::new(kind, id.collection.0, Some(&id.index), 0);
             let message = self.chares.pack(self, *chare, *object, header);
@@ -218,7 +164,7 @@ impl Runtime {
     }
 
     /// What this rank saves: branches of groups first, which more ranks than now may read.
-    fn saved(&self) -> Result<(Vec<SavedCollection>, Vec<Saved>), CheckpointError> {
+    fn saved(&self) -> Result<(Vec<SavedCollection>, Vec<SavedElement>), CheckpointError> {
         let state = self.state.borrow();
         let mut collections = Vec::new();
         let mut elements = Vec::new();
@@ -236,10 +182,8 @@ impl Runtime {
         }
         elements.sort_unstable();
         collections.sort_unstable_by_key(|collection| collection.id);
-        let elements = elements.into_iter().map(|(_, collection, index, chare, object)| Saved {
-            id: ChareId { collection, index },
-            chare,
-            object,
+        let elements = elements.into_iter().map(|(_, collection, index, chare, object)| {
+            SavedElement { id: ChareId { collection, index }, chare, object }
         });
         Ok((collections, elements.collect()))
     }
@@ -256,12 +200,12 @@ impl Runtime {
         let mut state = self.state.borrow_mut();
         let ranks = state.ranks as usize;
         let program = state.program.clone();
-        let Pending::Writing(writing) = &mut state.checkpoint else { return Ok(()) };
+        let PendingCheckpoint::Writing(writing) = &mut state.checkpoint else { return Ok(()) };
         writing.parts.insert(rank, part);
         if writing.parts.len() < ranks {
             return Ok(());
         }
-        let reason = writing.finish(self.chares.as_ref(), program).err();
+        let reason = writing.finish(&|chare| self.chares.chare_name(chare), program).err();
         drop(state);
         self.end_checkpoint(reason.as_deref().unwrap_or_default())
     }
@@ -272,7 +216,7 @@ impl Runtime {
         let pending = std::mem::take(&mut state.checkpoint);
         let is_awaited = !state.quiescence_clients.is_empty();
         drop(state);
-        if let Pending::Writing(Writing { callback, .. }) = pending {
+        if let PendingCheckpoint::Writing(Writing { callback, .. }) = pending {
             self.call(callback, reason.as_bytes())?;
         }
         if is_awaited {
@@ -300,66 +244,8 @@ fn saved_collection(
     let reduction = numbers.next();
     let is_open = collection.reductions.is_open();
     if numbers.any(|number| Some(number) != reduction) || (!is_open && reduction.unwrap_or(0) > 0) {
-        return Err(under_way(chares, collection.chare));
+        return Err(under_way(&chares.chare_name(collection.chare)));
     }
     let (chare, map) = (collection.chare, collection.location.map().clone());
     Ok(SavedCollection { id, chare, map, is_open, reduction })
-}
-
-fn under_way(chares: &dyn Chares, chare: u32) -> CheckpointError {
-    let reason = format!(
-        "a reduction over {} is under way; start the checkpoint when all elements have contributed",
-        chares.chare_name(chare)
-    );
-    CheckpointError::NotNow { reason }
-}
-
-impl Writing {
-    /// All ranks have written their elements: writes the index.
-    fn finish(
-        &mut self,
-        chares: &dyn Chares,
-        program: Option<(u64, Vec<u8>)>,
-    ) -> Result<(), String> {
-        let parts: Result<Vec<RankPart>, String> =
-            std::mem::take(&mut self.parts).into_values().collect();
-        let parts = parts?;
-        let said = |error: CheckpointError| error.to_string();
-        let made = |which: fn(&RankPart) -> u32| parts.iter().map(which).max().unwrap_or(0);
-        let index = CheckpointIndex {
-            generation: self.generation,
-            program,
-            callback: self.callback.clone(),
-            collections_made: made(|part| part.made.0),
-            chares_made: made(|part| part.made.1),
-            collections: all_collections(chares, &parts).map_err(said)?,
-            files: parts.iter().map(|part| part.file).collect(),
-        };
-        let directory = Path::new(&self.directory);
-        index.write(directory).map_err(said)?;
-        if let Some(before) = &self.before {
-            before.remove_files(directory);
-        }
-        Ok(())
-    }
-}
-
-/// The collections, as all ranks have them, with the number of the next reduction of each.
-fn all_collections(
-    chares: &dyn Chares,
-    parts: &[RankPart],
-) -> Result<Vec<SavedCollection>, CheckpointError> {
-    let mut collections = parts.first().map_or(Vec::new(), |part| part.collections.clone());
-    for part in parts {
-        for (saved, other) in collections.iter_mut().zip(&part.collections) {
-            match (saved.reduction, other.reduction) {
-                (Some(one), Some(another)) if one != another => {
-                    return Err(under_way(chares, saved.chare));
-                }
-                (None, number) => saved.reduction = number,
-                _ => {}
-            }
-        }
-    }
-    Ok(collections)
 }

@@ -10,7 +10,7 @@ use crate::location::{HomeMap, Location};
 use crate::message::MessageHandle;
 use crate::places::Places;
 use crate::reduction::Reductions;
-use crate::synchronization::SyncRounds;
+use crate::sync_rounds::SyncRounds;
 use crate::tree::SpanningTree;
 
 /// Names a collection in the whole job: who made it, and which one of that rank it is.
@@ -74,8 +74,8 @@ pub(crate) struct ArrayElement {
     pub(crate) created: u32,
     /// Whether a method of it is running.
     pub(crate) is_running: bool,
-    /// The round for which it gets ready next, to balance loads, and whether it is ready for the one
-    /// before.
+    /// The round for which it gets ready next, to balance loads, and whether it is ready for the
+    /// one before.
     pub(crate) round: u32,
     pub(crate) is_ready: bool,
     /// Nanoseconds that its methods have run since the last balancing.

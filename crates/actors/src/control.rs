@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::balancing::BalanceMessage;
+use crate::balance::messages::BalanceMessage;
 use crate::callback::ChareCallback;
-use crate::checkpoint::CheckpointMessage;
+use crate::checkpoint::messages::CheckpointMessage;
 use crate::collection::CollectionOptions;
 use crate::index::Index;
 use crate::message::{ActorHeader, ActorMessage, MessageKind};
@@ -56,6 +56,18 @@ pub enum CollectionMessage {
     Reduction(ReductionMessage),
     /// Part of a round in which elements get ready for load balancing.
     Round(ReductionMessage),
+}
+
+impl From<BalanceMessage> for ControlMessage {
+    fn from(what: BalanceMessage) -> ControlMessage {
+        ControlMessage::Balance(what)
+    }
+}
+
+impl From<CheckpointMessage> for ControlMessage {
+    fn from(what: CheckpointMessage) -> ControlMessage {
+        ControlMessage::Checkpoint(what)
+    }
 }
 
 impl From<CollectionMessage> for ControlMessage {

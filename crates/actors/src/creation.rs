@@ -7,7 +7,7 @@ use crate::message::{AT_HOME, ActorHeader, ActorMessage, MessageHandle, MessageK
 use crate::reduction::Reductions;
 use crate::runtime::{Processed, Runtime};
 use crate::state::AheadOfCollection;
-use crate::synchronization::SyncRounds;
+use crate::sync_rounds::SyncRounds;
 use crate::tree::SpanningTree;
 
 /// How an element begins on a rank.

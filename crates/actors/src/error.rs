@@ -1,6 +1,6 @@
 //! What ends a job that did not end itself.
 
-use crate::checkpoint::CheckpointError;
+use crate::checkpoint::files::CheckpointError;
 use crate::index::Index;
 
 /// Why the runtime ended the job. The texts are for the user.

@@ -1,30 +1,10 @@
 //! What the leader of a group of ranks does to balance their loads.
 
-use std::collections::BTreeMap;
-
-use crate::balance::hierarchical::{Flow, GroupLoad, Offer, give_away, offers, take_in};
-use crate::balance::{Balancer, ElementLoad, Loads, MigrationCost, place};
-use crate::balancing::{BalanceMessage, Measured, Order, RankReport};
+use crate::balance::group::GroupBalance;
+use crate::balance::hierarchical::{GroupLoad, take_in};
+use crate::balance::messages::{BalanceMessage, Measured, Order};
+use crate::balance::{Balancer, MigrationCost, place};
 use crate::runtime::Runtime;
-
-/// What a leader knows in one balancing.
-#[derive(Debug, Default)]
-pub(crate) struct GroupBalance {
-    reports: BTreeMap<u32, RankReport>,
-    loads: Loads,
-    /// The elements of the group, in the order of `loads`; behind them are those of other groups.
-    elements: Vec<(u32, Measured)>,
-    /// What leaves or enters the group, once rank 0 has said that.
-    flows: Option<(Vec<Flow>, MigrationCost)>,
-    /// What was offered to other groups, until they have answered.
-    offered: BTreeMap<u32, Vec<usize>>,
-    has_offered: bool,
-    /// What other groups have offered.
-    received: BTreeMap<u32, Vec<Offer>>,
-    orders: BTreeMap<u32, Vec<Order>>,
-    moved: u32,
-    balancings: u64,
-}
 
 impl Runtime {
     /// The leader of a group is told something.
@@ -129,45 +109,6 @@ impl Runtime {
         for rank in first..first + self.members() as u32 {
             let mine = orders.remove(&rank).unwrap_or_default();
             self.tell_balance(rank, BalanceMessage::Orders(mine));
-        }
-    }
-}
-
-impl GroupBalance {
-    /// All ranks have said what they do: puts that together, and what migrations have cost.
-    fn gather(&mut self) -> MigrationCost {
-        let mut cost = MigrationCost::default();
-        for (position, (rank, report)) in (0..).zip(std::mem::take(&mut self.reports)) {
-            self.loads.ranks.push(report.load);
-            cost = cost.plus(report.cost);
-            for element in report.elements {
-                let Measured { work, bytes, .. } = element;
-                self.loads.elements.push(ElementLoad { rank: position, work, bytes });
-                self.elements.push((rank, element));
-            }
-        }
-        cost
-    }
-
-    /// What this group offers to others.
-    fn offer(&mut self, flows: &[Flow], this: u32) -> Vec<(u32, Vec<Offer>)> {
-        let leaving: Vec<&Flow> = flows.iter().filter(|flow| flow.from == this).collect();
-        let amounts: Vec<u64> = leaving.iter().map(|flow| flow.work).collect();
-        let mut all = Vec::new();
-        for (flow, chosen) in leaving.iter().zip(offers(&self.loads, &amounts)) {
-            self.offered.insert(flow.to, chosen.iter().map(|(at, _)| *at).collect());
-            all.push((flow.to, chosen.into_iter().map(|(_, offer)| offer).collect()));
-        }
-        all
-    }
-
-    /// Another group says which of the elements that it was offered it takes.
-    fn taken(&mut self, by: u32, ranks: &[Option<u32>]) {
-        for (at, to) in self.offered.remove(&by).unwrap_or_default().into_iter().zip(ranks) {
-            let (Some(to), Some((rank, element))) = (to, self.elements.get(at)) else { continue };
-            let Measured { collection, index, .. } = *element;
-            self.orders.entry(*rank).or_default().push(Order { collection, index, to: *to });
-            give_away(&mut self.loads, at);
         }
     }
 }

@@ -46,6 +46,7 @@ pub mod broadcast;
 pub mod callback;
 pub mod chares;
 pub mod checkpoint;
+mod clocks;
 pub mod collection;
 pub mod control;
 mod creation;
@@ -71,6 +72,7 @@ pub mod runtime;
 mod starting;
 mod state;
 mod suspended;
+mod sync_rounds;
 mod synchronization;
 pub mod tree;
 

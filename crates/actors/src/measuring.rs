@@ -1,44 +1,10 @@
 //! How long the methods of each chare run, while the job balances loads.
-//!
-//! What counts is the time for which a method had the processor. Reading that clock is a system
-//! call; the clock of the host is not. A method that was interrupted takes as long as the time
-//! slice of another process at least, so only long methods are corrected.
 
 use crate::balance::{Balancer, BalancerOptions, MigrationCost};
 use crate::chares::ChareId;
-use crate::layer::MachineLayer;
+use crate::clocks::Clocks;
 use crate::runtime::Runtime;
 use crate::state::State;
-
-/// Nanoseconds from which on a method may have been interrupted.
-const LONG: u64 = 200_000;
-
-/// Two clocks that were read at the same moment.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Clocks {
-    time: u64,
-    processor: u64,
-}
-
-impl Clocks {
-    /// Reads both.
-    pub(crate) fn read(layer: &dyn MachineLayer) -> Clocks {
-        Clocks { time: layer.time(), processor: layer.processor_time() }
-    }
-
-    /// How long a method has run that began at this moment and has ended.
-    fn since(&mut self, begun: u64, layer: &dyn MachineLayer) -> u64 {
-        let passed = layer.time().saturating_sub(begun);
-        if passed < LONG {
-            return passed;
-        }
-        let now = Clocks::read(layer);
-        let ran = now.processor.saturating_sub(self.processor);
-        let interrupted = now.time.saturating_sub(self.time).saturating_sub(ran);
-        *self = now;
-        passed.saturating_sub(interrupted)
-    }
-}
 
 impl Runtime {
     /// The runtime with load balancing. Called before it does anything else, on all ranks.
@@ -90,7 +56,7 @@ impl Runtime {
 }
 
 impl State {
-    /// An element of so many bytes was packed and sent, or unpacked, which has begun at this moment.
+    /// An element of so many bytes was packed and sent, or unpacked; that began at this moment.
     pub(crate) fn has_moved(&mut self, bytes: usize, begun: Option<u64>) {
         if let Some(begun) = begun {
             let time = self.layer.time().saturating_sub(begun);

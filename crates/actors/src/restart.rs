@@ -10,8 +10,9 @@ use std::path::Path;
 use crate::callback::ChareCallback;
 use crate::chares::ChareId;
 use crate::checkpoint::contents::{CheckpointIndex, Record, SavedCollection};
-use crate::checkpoint::files::RecordReader;
-use crate::checkpoint::{CheckpointMessage, Pending};
+use crate::checkpoint::files::CheckpointReader;
+use crate::checkpoint::messages::CheckpointMessage;
+use crate::checkpoint::writing::PendingCheckpoint;
 use crate::collection::CollectionOptions;
 use crate::error::ActorError;
 use crate::index::Index;
@@ -22,7 +23,7 @@ use crate::runtime::{Processed, Runtime};
 
 /// Which chares of a file are taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum RestoredPart {
     /// Those of arrays, single chares, and this rank's branches of groups.
     All,
     /// The branches of rank 0, for a rank that did not exist.
@@ -30,7 +31,7 @@ enum Part {
 }
 
 /// Where a chare of a file goes.
-enum Saved {
+enum RestorePlace {
     /// To this rank, under this name.
     Here(u32, ChareId),
     /// It is a branch of a rank that does not exist any more.
@@ -60,16 +61,16 @@ impl Runtime {
         self.restore_collections(&index);
         let files = index.files.len() as u32;
         for file in (rank..files).step_by(ranks as usize) {
-            self.read_file(directory, &index, file, Part::All)?;
+            self.read_file(directory, &index, file, RestoredPart::All)?;
         }
         if rank >= files {
-            self.read_file(directory, &index, 0, Part::BranchesOfRank0)?;
+            self.read_file(directory, &index, 0, RestoredPart::BranchesOfRank0)?;
         }
         let mut state = self.state.borrow_mut();
         state.held = None;
         if rank == 0 {
             let callback = within(index.callback, ranks);
-            state.checkpoint = Pending::Restore { callback };
+            state.checkpoint = PendingCheckpoint::Restore { callback };
             drop(state);
             self.count_messages();
         }
@@ -101,11 +102,11 @@ impl Runtime {
         directory: &Path,
         index: &CheckpointIndex,
         file: u32,
-        part: Part,
+        part: RestoredPart,
     ) -> Result<(), ActorError> {
         let summary = index.files[file as usize];
         let path = CheckpointIndex::file_of(directory, index.generation, file);
-        let mut reader = RecordReader::open(&path, Some(summary))?;
+        let mut reader = CheckpointReader::open(&path, Some(summary))?;
         let mut elements = 0;
         while let Some(record) = reader.record()? {
             let record = postcard::from_bytes(&record);
@@ -114,10 +115,10 @@ impl Runtime {
                     elements += 1;
                     let id = ChareId { collection, index };
                     match self.place_saved(id, part) {
-                        Saved::Here(to, id) => self.restore(id, chare, packed, to)?,
-                        Saved::Nowhere => {}
-                        Saved::BehindBranches => return Ok(()),
-                        Saved::Unknown => {
+                        RestorePlace::Here(to, id) => self.restore(id, chare, packed, to)?,
+                        RestorePlace::Nowhere => {}
+                        RestorePlace::BehindBranches => return Ok(()),
+                        RestorePlace::Unknown => {
                             return Err(reader
                                 .damaged("it has an element of no collection")
                                 .into());
@@ -133,19 +134,25 @@ impl Runtime {
         Err(reader.damaged("its end is missing").into())
     }
 
-    fn place_saved(&self, id: ChareId, part: Part) -> Saved {
+    fn place_saved(&self, id: ChareId, part: RestoredPart) -> RestorePlace {
         let state = self.state.borrow();
-        let Some(collection) = state.collections.get(&id.collection) else { return Saved::Unknown };
+        let Some(collection) = state.collections.get(&id.collection) else {
+            return RestorePlace::Unknown;
+        };
         let (rank, location) = (state.rank, &collection.location);
         let is_branch = *location.map() == HomeMap::FirstWord;
         let branch = Index::one(rank.cast_signed());
         match part {
-            Part::BranchesOfRank0 if !is_branch => Saved::BehindBranches,
-            Part::BranchesOfRank0 => Saved::Here(rank, ChareId { index: branch, ..id }),
-            Part::All if is_branch && id.index == branch => Saved::Here(rank, id),
-            Part::All if is_branch => Saved::Nowhere,
-            Part::All if location.contains(&id.index) => Saved::Here(location.home(&id.index), id),
-            Part::All => Saved::Unknown,
+            RestoredPart::BranchesOfRank0 if !is_branch => RestorePlace::BehindBranches,
+            RestoredPart::BranchesOfRank0 => {
+                RestorePlace::Here(rank, ChareId { index: branch, ..id })
+            }
+            RestoredPart::All if is_branch && id.index == branch => RestorePlace::Here(rank, id),
+            RestoredPart::All if is_branch => RestorePlace::Nowhere,
+            RestoredPart::All if location.contains(&id.index) => {
+                RestorePlace::Here(location.home(&id.index), id)
+            }
+            RestoredPart::All => RestorePlace::Unknown,
         }
     }
 

@@ -8,19 +8,19 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::arrays::{ArrayMemory, MessageArray, ReturnedArrays, SentArray};
+use crate::balance::rank::Balancing;
 use crate::balance::{Balancer, BalancerOptions, NORMAL_SPEED};
-use crate::balancing::Balancing;
 use crate::broadcast::InsertBarrier;
 use crate::callback::ChareCallback;
 use crate::chares::{ChareId, Chares};
-use crate::checkpoint::Pending;
+use crate::checkpoint::writing::PendingCheckpoint;
+use crate::clocks::Clocks;
 use crate::collection::{CollectionId, CollectionOptions, Deferred, NO_TYPE, ObjectId};
 use crate::control::{ControlMessage, ExitScope};
 use crate::error::ActorError;
 use crate::index::Index;
 use crate::layer::MachineLayer;
 use crate::location::HomeMap;
-use crate::measuring::Clocks;
 use crate::message::{AT_HOME, ActorHeader, ActorMessage, BARRIER, MessageKind};
 use crate::queue::{MessageQueue, QueueOrder};
 use crate::quiescence::{MessageCounts, Quiescence};
@@ -60,7 +60,7 @@ impl Runtime {
             held: None,
             returned: ReturnedArrays::default(),
             program: None,
-            checkpoint: Pending::Nothing,
+            checkpoint: PendingCheckpoint::Nothing,
             opening: Vec::new(),
             balancing: Balancing::default(),
             clocks: Clocks::default(),

@@ -5,16 +5,16 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::arrays::ReturnedArrays;
-use crate::balancing::Balancing;
+use crate::balance::rank::Balancing;
 use crate::callback::ChareCallback;
-use crate::checkpoint::Pending;
+use crate::checkpoint::writing::PendingCheckpoint;
+use crate::clocks::Clocks;
 use crate::collection::{Collection, CollectionId};
 use crate::control::ControlMessage;
 use crate::error::ActorError;
 use crate::index::Index;
 use crate::layer::MachineLayer;
 use crate::location::Lookup;
-use crate::measuring::Clocks;
 use crate::message::{ActorHeader, ActorMessage, COPY, EXPEDITED, MessageHandle, MessageKind};
 use crate::queue::MessageQueue;
 use crate::quiescence::{MessageCounts, Quiescence};
@@ -43,7 +43,7 @@ pub(crate) struct State {
     /// The fingerprint of the program and its read-only data, if rank 0 has sent it.
     pub(crate) program: Option<(u64, Vec<u8>)>,
     /// At rank 0: a checkpoint that waits for quiescence, or is being written or restored.
-    pub(crate) checkpoint: Pending,
+    pub(crate) checkpoint: PendingCheckpoint,
     /// Collections of a checkpoint whose reductions may begin once all elements are restored.
     pub(crate) opening: Vec<CollectionId>,
     /// What has arrived before the read-only data; nothing once the rank has begun.

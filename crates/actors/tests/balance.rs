@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use towpath_actors::balance::greedy::greedy;
 use towpath_actors::balance::hierarchical::{
-    Flow, GroupLoad, Offer, flows, give_away, group_size, offers, take_in,
+    GroupLoad, Offer, WorkFlow, flows, give_away, group_size, offers, take_in,
 };
 use towpath_actors::balance::refine::{bound, refine};
 use towpath_actors::balance::{
@@ -77,7 +77,7 @@ fn hierarchical(loads: &Loads, size: u32, cost: MigrationCost) -> Vec<u32> {
     let sums: Vec<GroupLoad> = groups.iter().map(|(_, here)| GroupLoad::of(here)).collect();
     let flows = flows(&sums, cost);
     for from in 0..groups.len() as u32 {
-        let mine: Vec<&Flow> = flows.iter().filter(|flow| flow.from == from).collect();
+        let mine: Vec<&WorkFlow> = flows.iter().filter(|flow| flow.from == from).collect();
         let amounts: Vec<u64> = mine.iter().map(|flow| flow.work).collect();
         for (flow, offered) in mine.iter().zip(offers(&groups[from as usize].1, &amounts)) {
             assert!(offered.iter().map(|(_, offer)| offer.work).sum::<u64>() <= flow.work);
@@ -212,6 +212,6 @@ fn groups_of_ranks_balance_what_one_group_has_too_much() {
 fn work_between_groups_that_does_not_pay_stays() {
     let group = |work| GroupLoad { work, movable: work, elements: 10, bytes: 1 << 20, speed: 1000 };
     let groups = [group(2_000_000), group(1_000_000)];
-    assert_eq!(flows(&groups, FREE), [Flow { from: 0, to: 1, work: 500_000 }]);
+    assert_eq!(flows(&groups, FREE), [WorkFlow { from: 0, to: 1, work: 500_000 }]);
     assert_eq!(flows(&groups, MigrationCost { bytes: 1, time: 2 }), []);
 }

@@ -1,6 +1,6 @@
 //! The elements with the greatest loads first, each to the rank that is done first with it
-//! (R. L. Graham, "Bounds on multiprocessing timing anomalies", 1969): among equal ranks, the result
-//! takes at most 4/3 of the shortest time possible.
+//! (R. L. Graham, "Bounds on multiprocessing timing anomalies", 1969): among equal ranks, the
+//! result takes at most 4/3 of the shortest time possible.
 
 use super::{Loads, RankTimes};
 

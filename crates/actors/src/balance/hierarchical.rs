@@ -48,7 +48,7 @@ impl GroupLoad {
 
 /// Work that shall leave a group for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flow {
+pub struct WorkFlow {
     /// The group that gives it.
     pub from: u32,
     /// The group that takes it.
@@ -77,7 +77,7 @@ pub fn group_size(ranks: u32) -> u32 {
 
 /// Which groups give work to which; nothing if that does not pay.
 #[must_use]
-pub fn flows(groups: &[GroupLoad], cost: MigrationCost) -> Vec<Flow> {
+pub fn flows(groups: &[GroupLoad], cost: MigrationCost) -> Vec<WorkFlow> {
     let sum =
         |count: fn(&GroupLoad) -> u64| groups.iter().map(|group| u128::from(count(group))).sum();
     let (work, speed): (u128, u128) = (sum(|group| group.work), sum(|group| group.speed));
@@ -100,7 +100,7 @@ pub fn flows(groups: &[GroupLoad], cost: MigrationCost) -> Vec<Flow> {
             && let Some((space, to)) = room.pop_last().filter(|(space, _)| *space > 0)
         {
             let work = left.min(space);
-            flows.push(Flow { from, to, work });
+            flows.push(WorkFlow { from, to, work });
             left -= work;
             room.insert((space - work, to));
         }
@@ -108,7 +108,7 @@ pub fn flows(groups: &[GroupLoad], cost: MigrationCost) -> Vec<Flow> {
     if pays(groups, &flows, cost) { flows } else { Vec::new() }
 }
 
-fn pays(groups: &[GroupLoad], flows: &[Flow], cost: MigrationCost) -> bool {
+fn pays(groups: &[GroupLoad], flows: &[WorkFlow], cost: MigrationCost) -> bool {
     let (mut change, mut costs) = (vec![0_i128; groups.len()], vec![0_u64; groups.len()]);
     for flow in flows {
         let group = &groups[flow.from as usize];

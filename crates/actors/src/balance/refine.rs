@@ -1,5 +1,5 @@
-//! As few elements as possible leave the ranks that take too long, for ranks that do not. Where that
-//! leads to no good end, all elements are placed anew.
+//! As few elements as possible leave the ranks that take too long, for ranks that do not. Where
+//! that leads to no good end, all elements are placed anew.
 
 use std::collections::BTreeSet;
 

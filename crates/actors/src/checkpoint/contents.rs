@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::files::{CheckpointError, FileSummary, RecordReader, RecordWriter};
+use super::files::{CheckpointError, CheckpointReader, CheckpointWriter, FileSummary};
 use crate::callback::ChareCallback;
 use crate::collection::CollectionId;
 use crate::index::Index;
@@ -66,14 +66,14 @@ impl CheckpointIndex {
     }
 
     pub(crate) fn write(&self, directory: &Path) -> Result<(), CheckpointError> {
-        let mut writer = RecordWriter::create(&CheckpointIndex::path(directory))?;
+        let mut writer = CheckpointWriter::create(&CheckpointIndex::path(directory))?;
         let record = postcard::to_allocvec(self).expect("an index has a representation");
         writer.record(&record)?;
         writer.finish().map(|_| ())
     }
 
     pub(crate) fn read(directory: &Path) -> Result<CheckpointIndex, CheckpointError> {
-        let mut reader = RecordReader::open(&CheckpointIndex::path(directory), None)?;
+        let mut reader = CheckpointReader::open(&CheckpointIndex::path(directory), None)?;
         let record = reader.record()?.ok_or_else(|| reader.damaged("it is empty"))?;
         let index: Result<CheckpointIndex, _> = postcard::from_bytes(&record);
         let index = index.map_err(|_| reader.damaged("it is no index"))?;
@@ -83,8 +83,8 @@ impl CheckpointIndex {
         Ok(index)
     }
 
-    /// Removes the files of the ranks, which another checkpoint has replaced. What cannot be removed
-    /// does no harm.
+    /// Removes the files of the ranks, which another checkpoint has replaced. What cannot be
+    /// removed does no harm.
     pub(crate) fn remove_files(&self, directory: &Path) {
         for rank in 0..self.files.len() as u32 {
             let _ =

@@ -47,19 +47,19 @@ pub struct FileSummary {
 }
 
 /// Writes a file.
-pub(crate) struct RecordWriter {
+pub(crate) struct CheckpointWriter {
     path: PathBuf,
     file: BufWriter<File>,
     checksum: Hasher,
     bytes: u64,
 }
 
-impl RecordWriter {
+impl CheckpointWriter {
     /// Begins a file that will have this name.
-    pub(crate) fn create(path: &Path) -> Result<RecordWriter, CheckpointError> {
+    pub(crate) fn create(path: &Path) -> Result<CheckpointWriter, CheckpointError> {
         let file = File::create(temporary(path)).map_err(|error| write_error(path, &error))?;
         let (path, file) = (path.to_owned(), BufWriter::new(file));
-        let mut writer = RecordWriter { path, file, checksum: Hasher::new(), bytes: 0 };
+        let mut writer = CheckpointWriter { path, file, checksum: Hasher::new(), bytes: 0 };
         writer.write(&MAGIC)?;
         writer.write(&VERSION.to_le_bytes())?;
         Ok(writer)
@@ -98,7 +98,7 @@ impl RecordWriter {
 }
 
 /// Reads a file.
-pub(crate) struct RecordReader {
+pub(crate) struct CheckpointReader {
     path: PathBuf,
     file: BufReader<File>,
     checksum: Hasher,
@@ -106,16 +106,16 @@ pub(crate) struct RecordReader {
     left: u64,
 }
 
-impl RecordReader {
+impl CheckpointReader {
     /// Opens a file, which is what its summary says if there is one.
     pub(crate) fn open(
         path: &Path,
         summary: Option<FileSummary>,
-    ) -> Result<RecordReader, CheckpointError> {
+    ) -> Result<CheckpointReader, CheckpointError> {
         let file = File::open(path).map_err(|error| read_error(path, &error))?;
         let left = file.metadata().map_err(|error| read_error(path, &error))?.len();
         let (path, file) = (path.to_owned(), BufReader::new(file));
-        let mut reader = RecordReader { path, file, checksum: Hasher::new(), left };
+        let mut reader = CheckpointReader { path, file, checksum: Hasher::new(), left };
         let mut start = [0; 12];
         reader.read(&mut start)?;
         let name = reader.path.display().to_string();
@@ -201,7 +201,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, record: &[u8]| {
             let path = directory.path().join(name);
-            let mut writer = RecordWriter::create(&path).unwrap();
+            let mut writer = CheckpointWriter::create(&path).unwrap();
             writer.record(record).unwrap();
             assert!(!path.exists(), "it is not whole");
             (path.clone(), writer.finish().unwrap())
@@ -210,7 +210,7 @@ mod tests {
         let (second, other) = write("second", b"two");
         assert_eq!(summary.bytes, other.bytes);
         for (path, is_right) in [(first, true), (second, false)] {
-            let mut reader = RecordReader::open(&path, Some(summary)).unwrap();
+            let mut reader = CheckpointReader::open(&path, Some(summary)).unwrap();
             while reader.record().unwrap().is_some() {}
             assert_eq!(reader.finish(summary).is_ok(), is_right);
         }
@@ -226,7 +226,7 @@ mod tests {
             (b"TOWPATH", "it ends too early"),
         ] {
             fs::write(&path, content).unwrap();
-            let error = RecordReader::open(&path, None).err().unwrap().to_string();
+            let error = CheckpointReader::open(&path, None).err().unwrap().to_string();
             assert!(error.contains(sentence), "{error}");
         }
     }
