@@ -96,7 +96,7 @@ impl HomeMap {
                 let left = product(extents).saturating_sub(u64::from(rank));
                 Some(left.div_ceil(u64::from(ranks)))
             }
-            HomeMap::Hash | HomeMap::FirstWord => None,
+            HomeMap::Hash | HomeMap::FirstWord | HomeMap::SingleChares => None,
         }
     }
 
@@ -106,7 +106,7 @@ impl HomeMap {
         match self {
             HomeMap::Block(extents) => Some((block(rank, ranks, product(extents)), 1)),
             HomeMap::RoundRobin(_) => Some((u64::from(rank), u64::from(ranks))),
-            HomeMap::Hash | HomeMap::FirstWord => None,
+            HomeMap::Hash | HomeMap::FirstWord | HomeMap::SingleChares => None,
         }
     }
 
@@ -117,7 +117,7 @@ impl HomeMap {
             HomeMap::Block(extents) | HomeMap::RoundRobin(extents) => {
                 within(index, extents).then(|| place(index, extents))
             }
-            HomeMap::Hash | HomeMap::FirstWord => None,
+            HomeMap::Hash | HomeMap::FirstWord | HomeMap::SingleChares => None,
         }
     }
 

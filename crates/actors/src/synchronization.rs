@@ -29,7 +29,7 @@ impl Runtime {
         let not_here = ActorError::NotHere { what: "at_sync", rank: state.rank };
         let collection = state.collections.get_mut(&id.collection).ok_or(not_here.clone())?;
         let is_array = collection.location.is_of_array();
-        let place = *collection.places.get(&id.index).ok_or(not_here)?;
+        let place = collection.places.get(&id.index).ok_or(not_here)?;
         let element = &mut collection.elements[place];
         if element.is_ready || !is_array {
             let waits = element.is_ready;
