@@ -95,7 +95,7 @@ impl CheckpointIndex {
     fn is_valid(&self) -> bool {
         let mut names = FxHashSet::default();
         let are_collections = self.collections.iter().all(|collection| {
-            collection.map.check().is_ok()
+            collection.map.check(false).is_ok()
                 && collection.id != CollectionId::SINGLE_CHARES
                 && names.insert(collection.id)
         });
