@@ -118,7 +118,8 @@ pub trait Chares {
     /// Destroys an object of this type.
     fn destroy(&self, runtime: &Runtime, chare: u32, object: ObjectId);
 
-    /// Combines two values that chares contribute to a reduction: the second into the first.
+    /// Combines two values that chares contribute to a reduction with a reducer of the program
+    /// ([`crate::reducers::PROGRAM_REDUCERS`]): the second into the first.
     ///
     /// # Errors
     /// The values do not fit together.

@@ -24,6 +24,7 @@
 //!    location      where elements are: homes, and what ranks have heard
 //!    broadcast     every broadcast reaches every element once
 //!    reduction     contributions of elements that migrate, begin and end meanwhile
+//!      reducers    how contributions are combined in every program
 //!  quiescence      when nothing is left to do
 //!  balance         which elements migrate: pure algorithms
 //!  message         header and payload as they are sent
@@ -65,6 +66,7 @@ mod places;
 mod pool;
 pub mod queue;
 pub mod quiescence;
+pub mod reducers;
 pub mod reduction;
 mod restart;
 mod results;

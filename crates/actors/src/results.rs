@@ -6,15 +6,33 @@ use crate::control::{CollectionMessage, ControlMessage};
 use crate::error::ActorError;
 use crate::index::Index;
 use crate::message::{ActorHeader, ActorMessage, MessageKind, RESULT};
+use crate::reducers;
 use crate::reduction::{Contribution, ReductionStep};
 use crate::runtime::{Processed, Runtime};
 
 impl Runtime {
-    /// How the program combines contributions.
+    /// How contributions are combined.
     pub(crate) fn combining(
         &self,
     ) -> impl Fn(u32, &mut Vec<u8>, &[u8]) -> Result<(), String> + use<'_> {
-        |reducer, into, value| self.chares.combine(reducer, into, value)
+        |reducer, into, value| {
+            reducers::combine(reducer, into, value, &|reducer, into, value| {
+                self.chares.combine(reducer, into, value)
+            })
+        }
+    }
+
+    /// What is combined of a value that an element contributes.
+    pub(crate) fn prepared(
+        &self,
+        chare: u32,
+        reducer: u32,
+        value: Vec<u8>,
+    ) -> Result<Vec<u8>, ActorError> {
+        reducers::prepared(reducer, value).map_err(|reason| {
+            let chare = self.chares.chare_name(chare);
+            ActorError::Reduction { chare, reason }
+        })
     }
 
     /// Does what reductions ask for.
@@ -24,17 +42,19 @@ impl Runtime {
         chare: u32,
         steps: Result<Vec<ReductionStep>, String>,
     ) -> Processed {
-        let steps = steps.map_err(|reason| ActorError::Reduction {
-            chare: self.chares.chare_name(chare),
-            reason,
-        })?;
+        let failed = |reason| {
+            let chare = self.chares.chare_name(chare);
+            ActorError::Reduction { chare, reason }
+        };
+        let steps = steps.map_err(failed)?;
         for step in steps {
             match step {
                 ReductionStep::Send(rank, message) => {
                     let control = CollectionMessage::Reduction(message);
                     self.state.borrow_mut().tell(rank, id, control);
                 }
-                ReductionStep::Complete(Contribution { callback, value, .. }) => {
+                ReductionStep::Complete(Contribution { callback, value, reducer, .. }) => {
+                    let value = reducers::finished(reducer, value).map_err(failed)?;
                     self.noticed(self.call(callback.unwrap_or(ChareCallback::Ignore), &value));
                 }
             }

@@ -266,11 +266,12 @@ impl Runtime {
         let rank = state.rank;
         let not_here = ActorError::NotHere { what: "contribute", rank };
         let collection = state.collections.get_mut(&id.collection).ok_or(not_here.clone())?;
+        let chare = collection.chare;
         let element = collection.element_mut(&id.index).ok_or(not_here)?;
+        contribution.value = self.prepared(chare, contribution.reducer, contribution.value)?;
         let number = element.reduction;
         element.reduction += 1;
         let steps = collection.reductions.contribute(number, contribution, &self.combining());
-        let chare = collection.chare;
         drop(state);
         self.follow(id.collection, chare, steps)?;
         Ok(number)

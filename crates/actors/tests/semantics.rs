@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use support::{WireEnd, Wires};
 use towpath_actors::collection::ObjectId;
+use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::runtime::{broadcast, invocation};
 use towpath_actors::{
     ActorError, ActorHeader, ActorMessage, ChareCallback, ChareId, Chares, CollectionId,
@@ -153,7 +154,7 @@ fn at(collection: CollectionId, index: i32) -> ChareId {
 fn contribute(runtime: &Runtime, id: ChareId, bytes: usize) -> Result<(), String> {
     let callback = Some(ChareCallback::Function { rank: 1, function: 5 });
     let value = vec![id.index.words()[0] as u8; bytes];
-    let contribution = Contribution { reducer: 0, elements: 1, callback, value };
+    let contribution = Contribution { reducer: PROGRAM_REDUCERS, elements: 1, callback, value };
     runtime.contribute(id, contribution).map(|_| ()).map_err(|error| error.to_string())
 }
 

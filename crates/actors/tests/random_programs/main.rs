@@ -16,6 +16,7 @@ use towpath_actors::balance::NORMAL_SPEED;
 use towpath_actors::collection::ObjectId;
 use towpath_actors::queue::QueueOrder;
 use towpath_actors::quiescence::MessageCounts;
+use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::runtime::{broadcast, invocation};
 use towpath_actors::{
     ActorHeader, ActorMessage, Balancer, BalancerOptions, ChareCallback, ChareId, Chares,
@@ -28,7 +29,7 @@ use support::{WireEnd, Wires};
 /// The only type, entry method, reducer and functions of the programs.
 const WORKER: u32 = 0;
 const WORK: u32 = 1;
-const SUM: u32 = 0;
+const SUM: u32 = PROGRAM_REDUCERS;
 const REDUCED: u64 = 1;
 const QUIESCENT: u64 = 2;
 /// Elements from this index on are deleted by the only message that they get.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use towpath_actors::collection::ObjectId;
+use towpath_actors::reducers::{NumberOperation, NumberType, of_numbers};
 use towpath_actors::runtime::{broadcast, invocation};
 use towpath_actors::{
     ActorHeader, ActorMessage, ChareCallback, ChareId, Chares, CollectionId, CollectionOptions,
@@ -19,6 +20,7 @@ const NEW_WORKER: u32 = 0;
 const WORK: u32 = 1;
 const NEW_COUNTER: u32 = 2;
 const REPORT: u32 = 3;
+const SUM: u32 = of_numbers(NumberOperation::Sum, NumberType::U64);
 /// Functions that are told of results.
 const QUIESCENT: u64 = 1;
 const REPORTED: u64 = 2;
@@ -206,7 +208,7 @@ impl Traffic {
                 let value = part(id.index.words()[0], worker.contributed);
                 worker.contributed += 1;
                 let contribution = Contribution {
-                    reducer: 0,
+                    reducer: SUM,
                     elements: 1,
                     callback: Some(ChareCallback::Function { rank: 0, function: REDUCED }),
                     value: value.to_ne_bytes().to_vec(),
@@ -227,7 +229,7 @@ impl Traffic {
             std::mem::take(&mut rank.sums).words().map(u64::to_ne_bytes).concat()
         };
         let callback = Some(ChareCallback::Function { rank: 0, function: REPORTED });
-        let contribution = Contribution { reducer: 0, elements: 1, callback, value };
+        let contribution = Contribution { reducer: SUM, elements: 1, callback, value };
         runtime.contribute(id, contribution).expect("the branch is here");
     }
 
@@ -317,10 +319,8 @@ impl Chares for Traffic {
         self.0.borrow_mut().objects.remove(&object);
     }
 
-    fn combine(&self, _: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {
-        let sums = words(into).into_iter().zip(words(value));
-        *into = sums.flat_map(|(a, b)| a.wrapping_add(b).to_ne_bytes()).collect();
-        Ok(())
+    fn combine(&self, reducer: u32, _: &mut Vec<u8>, _: &[u8]) -> Result<(), String> {
+        Err(format!("there is no reducer {reducer}"))
     }
 
     fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]) -> Result<(), String> {
