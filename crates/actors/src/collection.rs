@@ -6,10 +6,11 @@ use slab::Slab;
 
 use crate::broadcast::Broadcasts;
 use crate::index::Index;
-use crate::location::{HomeMap, Location};
+use crate::location::{HomeMap, Location, Lookup};
 use crate::message::MessageHandle;
 use crate::places::Places;
 use crate::reduction::Reductions;
+use crate::section::{Membership, Section, SectionId};
 use crate::sync_rounds::SyncRounds;
 use crate::tree::SpanningTree;
 
@@ -84,6 +85,8 @@ pub(crate) struct ArrayElement {
     pub(crate) pinned: u32,
     /// What happens once none is.
     pub(crate) deferred: Deferred,
+    /// The sections to which it belongs.
+    pub(crate) memberships: Vec<Membership>,
 }
 
 impl ArrayElement {
@@ -109,7 +112,13 @@ impl ArrayElement {
             load: 0,
             pinned: 0,
             deferred: Deferred::Nothing,
+            memberships: Vec::new(),
         }
+    }
+
+    /// Whether it belongs to a section and knows it.
+    pub(crate) fn is_member(&self, section: SectionId) -> bool {
+        self.memberships.iter().any(|membership| membership.section == section)
     }
 }
 
@@ -145,6 +154,8 @@ pub(crate) struct Collection {
     /// them, and how many barriers it has sent.
     pub(crate) asked: FxHashMap<u32, u64>,
     pub(crate) barriers: u32,
+    /// Sections of which this rank has heard.
+    pub(crate) sections: FxHashMap<SectionId, Section>,
 }
 
 impl Collection {
@@ -171,7 +182,36 @@ impl Collection {
             asked: FxHashMap::default(),
             is_filled: !options.filled,
             barriers: 0,
+            sections: FxHashMap::default(),
         }
+    }
+
+    /// This rank's part of a section.
+    pub(crate) fn section(&mut self, id: SectionId) -> &mut Section {
+        let tree = self.tree.below(id.root);
+        self.sections.entry(id).or_insert_with(|| Section::new(tree))
+    }
+
+    /// Makes an element of this rank a member of a section. Whether it is here.
+    pub(crate) fn join(&mut self, section: SectionId, index: &Index) -> bool {
+        let Some(element) = self.element_mut(index) else { return false };
+        element.memberships.push(Membership { section, reduction: 0 });
+        self.section(section).reductions.arrived(0);
+        true
+    }
+
+    /// Where this rank believes that an element is.
+    pub(crate) fn whereabouts(&self, index: &Index) -> u32 {
+        if self.places.contains_key(index) {
+            return self.tree.rank();
+        }
+        let told = self.location.told(index).map(|(rank, _)| rank);
+        told.unwrap_or_else(|| self.location.home(index))
+    }
+
+    /// Whether this rank is the home of an element that exists no more.
+    pub(crate) fn is_known_deleted(&self, index: &Index) -> bool {
+        !self.expected.contains_key(index) && self.location.find(index) == Lookup::Deleted
     }
 
     /// The element with this index, if it is here.

@@ -10,6 +10,7 @@ use crate::index::Index;
 use crate::message::{ActorHeader, ActorMessage, MessageKind};
 use crate::quiescence::MessageCounts;
 use crate::reduction::ReductionMessage;
+use crate::section::{SectionId, SectionMessage};
 
 /// A message between runtimes; the collection that it is about stands in the header.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +57,8 @@ pub enum CollectionMessage {
     Reduction(ReductionMessage),
     /// Part of a round in which elements get ready for load balancing.
     Round(ReductionMessage),
+    /// Something about a section.
+    Section(SectionId, SectionMessage),
 }
 
 impl From<BalanceMessage> for ControlMessage {

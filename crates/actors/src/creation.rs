@@ -201,7 +201,7 @@ impl Runtime {
         };
         header.set_kind(MessageKind::Insert);
         header.migrations = migrations;
-        let insert = ActorMessage::of(header, message.payload());
+        let insert = message.copy(header);
         state.counts.sent += 1;
         if on == state.rank {
             drop(guard);

@@ -7,6 +7,7 @@ use crate::error::ActorError;
 use crate::location::Lookup;
 use crate::message::{ActorMessage, COPY, MessageHandle, MessageKind, SYNCHRONIZED};
 use crate::runtime::{Processed, Runtime};
+use crate::section::SectionId;
 use crate::state::NoSuchIndex;
 
 impl Runtime {
@@ -35,7 +36,7 @@ impl Runtime {
             return Ok(());
         };
         match kind {
-            MessageKind::Invoke => {
+            MessageKind::Invoke | MessageKind::Join => {
                 let index = header.index();
                 if collection.places.contains_key(&index) {
                     state.queue.push(message);
@@ -57,6 +58,10 @@ impl Runtime {
                 state.queue.push(message);
                 return Ok(());
             }
+            MessageKind::Multicast => {
+                drop(guard);
+                return self.pass_multicast(message);
+            }
             _ => state.counts.processed += 1,
         }
         drop(guard);
@@ -66,7 +71,12 @@ impl Runtime {
             MessageKind::InsertRequest => self.place_element(message, is_long),
             MessageKind::Arrival => self.element_arrives(&message, from),
             MessageKind::Resume => Err(self.unknown()),
-            MessageKind::Invoke | MessageKind::Insert | MessageKind::Control => Ok(()),
+            MessageKind::MulticastRequest => self.multicast_requested(message),
+            MessageKind::Invoke
+            | MessageKind::Insert
+            | MessageKind::Control
+            | MessageKind::Multicast
+            | MessageKind::Join => Ok(()),
         }
     }
 
@@ -82,6 +92,8 @@ impl Runtime {
             Some(MessageKind::Resume) => self.resume_now(&message),
             Some(MessageKind::Insert) => self.construct_inserted(&message),
             Some(MessageKind::Broadcast) => self.deliver_broadcast(&message.shared()),
+            Some(MessageKind::Multicast) => self.deliver_multicast(&message),
+            Some(MessageKind::Join) => self.join_now(message),
             _ => self.handle(message, None),
         }
     }
@@ -97,8 +109,10 @@ impl Runtime {
             drop(state);
             return routed.map_err(|NoSuchIndex| self.misdirected(&header));
         };
-        // The element for which a copy of a broadcast is may exist no more.
-        let is_late = header.flags & COPY != 0 && header.migrations < element.created;
+        // The element for which a copy of a broadcast or multicast is may exist no more.
+        let is_late = header.flags & COPY != 0
+            && (header.migrations < element.created
+                || SectionId::of(&header).is_some_and(|section| !element.is_member(section)));
         let object = element.object.filter(|_| !is_late);
         element.is_running |= object.is_some();
         state.counts.processed += 1;
@@ -167,7 +181,7 @@ impl Runtime {
         let state = &mut *guard;
         let Some(collection) = state.collections.get_mut(&id) else {
             state.counts.processed -= 1;
-            let message = ActorMessage::of(*message.header(), message.payload());
+            let message = message.copy(*message.header());
             state.put_aside(message.into(), from);
             return Ok(());
         };
@@ -200,6 +214,10 @@ impl Runtime {
                 drop(guard);
                 self.round_message(id, message);
                 return Ok(());
+            }
+            CollectionMessage::Section(section, what) => {
+                drop(guard);
+                return self.about_section(section, what);
             }
             CollectionMessage::Reduction(message) => {
                 let chare = collection.chare;

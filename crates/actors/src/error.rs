@@ -21,6 +21,15 @@ pub enum ActorError {
     /// A single chare contributes to a reduction.
     #[error("contribute was called for single chare {index}, which belongs to no array or group")]
     NoReduction { index: Index },
+    /// A section of single chares.
+    #[error("a section was made of single chares, which belong to no array or group")]
+    NoSection,
+    /// A chare contributes to a section to which it does not belong.
+    #[error(
+        "{chare}{index} contributed to a section to which it does not belong; a member may do so \
+         once it has had a multicast of the section"
+    )]
+    NoMember { chare: String, index: Index },
     /// A method has failed.
     #[error("{method} of {chare}{index} failed: {reason}")]
     Method { chare: String, method: String, index: Index, reason: String },

@@ -10,6 +10,7 @@
 //!    creation      collections and chares that are made
 //!    migration     elements that come, go and end
 //!    delivery      broadcasts, from the request to the methods
+//!    multicast     the same to sections, and who belongs to them
 //!    results       what reductions give, and who is told
 //!    ending        quiescence, the end of the job, errors
 //!    starting      what ranks keep until they have the read-only data
@@ -23,11 +24,13 @@
 //!    places        which elements are here
 //!    location      where elements are: homes, and what ranks have heard
 //!    broadcast     every broadcast reaches every element once
+//!    section       subsets, multicasts to them and reductions over them
 //!    reduction     contributions of elements that migrate, begin and end meanwhile
 //!      reducers    how contributions are combined in every program
 //!  quiescence      when nothing is left to do
 //!  balance         which elements migrate: pure algorithms
 //!  message         header and payload as they are sent
+//!    priority      strings of bits
 //!    pool          memory of messages that is used again
 //!    arrays        large arrays beside the payload
 //!  control         what runtimes tell each other
@@ -63,7 +66,9 @@ mod measuring;
 pub mod message;
 mod migration;
 mod places;
+mod multicast;
 mod pool;
+pub mod priority;
 pub mod queue;
 pub mod quiescence;
 pub mod reducers;
@@ -71,6 +76,7 @@ pub mod reduction;
 mod restart;
 mod results;
 pub mod runtime;
+pub mod section;
 mod starting;
 mod state;
 mod suspended;
@@ -88,6 +94,8 @@ pub use index::Index;
 pub use layer::MachineLayer;
 pub use location::HomeMap;
 pub use message::{ActorHeader, ActorMessage, MessageHandle};
+pub use priority::BitPriority;
 pub use queue::QueueOrder;
 pub use reduction::Contribution;
 pub use runtime::Runtime;
+pub use section::SectionId;

@@ -10,6 +10,7 @@ use crate::arrays::{self, MessageArray};
 use crate::index::{Index, LONGEST};
 use crate::pool;
 pub use crate::pool::Block;
+use crate::priority::{BitPriority, front_bytes};
 
 /// What a message asks of the rank that it reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,16 +32,23 @@ pub enum MessageKind {
     Control,
     /// Let a suspended method of one chare go on. A rank sends it to itself.
     Resume,
+    /// Send this to all members of a section. Goes to its root.
+    MulticastRequest,
+    /// Invoke an entry method of the members that are named in front of the payload.
+    Multicast,
+    /// Be a member of a section. Goes to one chare.
+    Join,
 }
 
 impl MessageKind {
     fn of(code: u8) -> Option<MessageKind> {
         use MessageKind::{
-            Arrival, Broadcast, BroadcastRequest, Control, Insert, InsertRequest, Invoke, Resume,
+            Arrival, Broadcast, BroadcastRequest, Control, Insert, InsertRequest, Invoke, Join,
+            Multicast, MulticastRequest, Resume,
         };
-        [Invoke, BroadcastRequest, Broadcast, InsertRequest, Insert, Arrival, Control, Resume]
-            .into_iter()
-            .find(|kind| *kind as u8 == code)
+        let of_elements = [Invoke, BroadcastRequest, Broadcast, InsertRequest, Insert, Arrival];
+        let others = [Control, Resume, MulticastRequest, Multicast, Join];
+        of_elements.into_iter().chain(others).find(|kind| *kind as u8 == code)
     }
 }
 
@@ -56,6 +64,13 @@ pub const RESULT: u16 = 8;
 pub const BARRIER: u16 = 16;
 /// Flag: of an arrival: the element is ready for load balancing. Of an invocation: it goes on.
 pub const SYNCHRONIZED: u16 = 64;
+/// Flag: a message to a section, which `place` and `number` name ([`crate::SectionId`]). Of an
+/// arrival: the sections to which the element belongs stand behind it.
+pub const SECTION: u16 = 512;
+/// Flag: a multicast that is not for chares, but tells them that they are members.
+pub const JOIN: u16 = 128;
+/// Flag: a priority that is no integer stands in front of the payload ([`BitPriority`]).
+pub const LONG_PRIORITY: u16 = 256;
 /// Flag: descriptions of arrays stand behind the payload. Only the layer that sends the message sees
 /// it.
 pub const ARRAYS: u16 = 32;
@@ -69,21 +84,22 @@ pub const AT_HOME: u32 = u32::MAX;
 pub struct ActorHeader {
     kind: u8,
     index_length: u8,
-    /// Of [`EXPEDITED`], [`PRIORITY`], [`COPY`], [`RESULT`], [`BARRIER`], [`SYNCHRONIZED`] and
-    /// [`ARRAYS`].
+    /// Of [`EXPEDITED`], [`PRIORITY`], [`COPY`], [`RESULT`], [`BARRIER`], [`ARRAYS`],
+    /// [`SYNCHRONIZED`], [`SECTION`], [`JOIN`] and [`LONG_PRIORITY`].
     pub flags: u16,
     /// The entry method or constructor. Of an arrival: how often elements of this index had
     /// migrated when this one was constructed.
     pub entry: u32,
     /// The collection ([`crate::CollectionId`]).
     pub collection: u64,
-    /// Smaller is more urgent.
+    /// Smaller is more urgent. Of a longer one: its first 32 bits.
     pub priority: i32,
     /// The reference number, by which a chare finds the message that it expects. Of an arrival: how
     /// often the element has been ready for load balancing.
     pub reference: u32,
     /// Of a broadcast: its number. Of an arrival: the element's next reduction. Of insertions: how
-    /// many barriers the asker has sent ([`crate::broadcast::InsertBarrier`]).
+    /// many barriers the asker has sent ([`crate::broadcast::InsertBarrier`]). To a section: which
+    /// one of its root.
     pub number: u32,
     /// Of insertions, arrivals and copies of broadcasts: how often elements of this index have
     /// migrated, with this time.
@@ -91,7 +107,7 @@ pub struct ActorHeader {
     /// Of insertions: the rank that asks for the element. Of an arrival: its type.
     pub asker: u32,
     /// Of insertions: the rank where the element shall be, or [`AT_HOME`]. Of an arrival: how many
-    /// broadcasts the element has had.
+    /// broadcasts the element has had. To a section: its root.
     pub place: u32,
     index: [i32; LONGEST],
 }
@@ -182,6 +198,50 @@ impl ActorMessage {
         message
     }
 
+    /// A message with this priority and a payload of so many bytes, whose content is arbitrary.
+    #[must_use]
+    pub fn prioritized(
+        mut header: ActorHeader,
+        priority: &BitPriority,
+        payload: usize,
+    ) -> ActorMessage {
+        let (first, rest) = priority.split();
+        header.flags |= PRIORITY;
+        header.priority = first;
+        let Some(rest) = rest else { return ActorMessage::new(header, payload) };
+        header.flags |= LONG_PRIORITY;
+        let front = front_bytes(priority.bits());
+        let mut message = ActorMessage::new(header, front + payload);
+        let words = &mut bytemuck::cast_slice_mut(&mut message.blocks[HEADER_BLOCKS..])
+            [..front / size_of::<u32>()];
+        words.fill(0);
+        words[0] = priority.bits();
+        words[1..=rest.len()].copy_from_slice(rest);
+        message
+    }
+
+    /// A message with this header and a payload of so many bytes, whose content is arbitrary, and
+    /// the priority and the arrays of this one.
+    #[must_use]
+    pub fn resized(&self, header: ActorHeader, payload: usize) -> ActorMessage {
+        let front = &self.bytes()[HEADER_BYTES..self.payload_begin()];
+        let mut message = ActorMessage::with_bytes(HEADER_BYTES + front.len() + payload);
+        message.bytes_mut()[HEADER_BYTES..][..front.len()].copy_from_slice(front);
+        *message.header_mut() = header;
+        message.with_arrays(self.arrays().to_vec())
+    }
+
+    /// Makes the payload longer by these bytes.
+    pub fn append(&mut self, bytes: &[u8]) {
+        let before = self.bytes;
+        self.bytes += bytes.len();
+        let blocks = self.bytes.div_ceil(size_of::<Block>());
+        if blocks > self.blocks.len() {
+            self.blocks.resize(blocks, 0);
+        }
+        self.bytes_mut()[before..].copy_from_slice(bytes);
+    }
+
     /// Memory for a message of so many bytes in all, which is about to arrive; its content is
     /// arbitrary.
     ///
@@ -223,10 +283,13 @@ impl ActorMessage {
         self
     }
 
-    /// A copy with another header, and with the same arrays.
+    /// A copy with another header, which says as much about the priority, and with the same arrays.
     #[must_use]
     pub fn copy(&self, header: ActorHeader) -> ActorMessage {
-        ActorMessage::of(header, self.payload()).with_arrays(self.arrays().to_vec())
+        let mut message = ActorMessage::with_bytes(self.bytes);
+        message.bytes_mut()[HEADER_BYTES..].copy_from_slice(&self.bytes()[HEADER_BYTES..]);
+        *message.header_mut() = header;
+        message.with_arrays(self.arrays().to_vec())
     }
 
     /// All of it, as it is sent.
@@ -254,12 +317,38 @@ impl ActorMessage {
     /// Its payload.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
-        &self.bytes()[HEADER_BYTES..]
+        &self.bytes()[self.payload_begin()..]
     }
 
     /// Its payload, to be written.
     pub fn payload_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes_mut()[HEADER_BYTES..]
+        let begin = self.payload_begin();
+        &mut self.bytes_mut()[begin..]
+    }
+
+    #[inline]
+    fn payload_begin(&self) -> usize {
+        if self.header().flags & LONG_PRIORITY == 0 {
+            return HEADER_BYTES;
+        }
+        let bits = self.front().first().copied().unwrap_or(0);
+        self.bytes.min(HEADER_BYTES + front_bytes(bits))
+    }
+
+    /// What is in front of the payload or begins it.
+    fn front(&self) -> &[u32] {
+        bytemuck::cast_slice(&self.blocks[HEADER_BLOCKS..])
+    }
+
+    /// What follows the first 32 bits of its priority, and how many bits that has in all. An
+    /// integer has 32.
+    pub(crate) fn rest_of_priority(&self) -> (&[u32], u32) {
+        if self.header().flags & LONG_PRIORITY == 0 {
+            return (&[], 32);
+        }
+        let Some((bits, words)) = self.front().split_first() else { return (&[], 32) };
+        let words = words.get(..bits.div_ceil(32).saturating_sub(1) as usize).unwrap_or(&[]);
+        (words, *bits)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::collection::{ArrayElement, Deferred};
 use crate::control::CollectionMessage;
 use crate::message::{ActorHeader, ActorMessage, MessageKind, SYNCHRONIZED};
 use crate::runtime::{Processed, Runtime};
+use crate::section::{Membership, append_memberships, split_memberships};
 
 impl Runtime {
     /// Does with a chare what was decided while its method ran.
@@ -50,8 +51,9 @@ impl Runtime {
         let Some(object) = element.object else { return Ok(()) };
         let migrations = element.migrations;
         let begun = self.method_begins();
-        let message = self.chares.pack(self, chare, object, arrival(id, &element));
+        let mut message = self.chares.pack(self, chare, object, arrival(id, &element));
         self.chares.destroy(self, chare, object);
+        append_memberships(&mut message, &element.memberships);
         {
             let mut state = self.state.borrow_mut();
             if message.bytes().len() > state.layer.ordered_bytes() {
@@ -66,7 +68,8 @@ impl Runtime {
             }
         }
         self.follow_rounds(id.collection, rounds);
-        self.follow(id.collection, chare, steps)
+        self.follow(id.collection, chare, steps)?;
+        self.member_departed(id, chare, element.memberships)
     }
 
     /// An element has come from another rank.
@@ -74,6 +77,7 @@ impl Runtime {
         let header = *message.header();
         let id = ChareId::of(&header);
         let (migrations, index) = (header.migrations, id.index);
+        let (packed, memberships) = split_memberships(message).ok_or_else(|| self.unknown())?;
         let chare = {
             let mut guard = self.state.borrow_mut();
             let state = &mut *guard;
@@ -88,7 +92,10 @@ impl Runtime {
             let element = ArrayElement::new(index, chare, header.number, since, migrations);
             let (round, is_ready) = (header.reference, header.flags & SYNCHRONIZED != 0);
             let created = header.entry;
-            collection.add(ArrayElement { created, round, is_ready, ..element });
+            for Membership { section, reduction } in &memberships {
+                collection.section(*section).reductions.arrived(*reduction);
+            }
+            collection.add(ArrayElement { created, round, is_ready, memberships, ..element });
             collection.syncs.arrived(round);
             collection.reductions.arrived(header.number);
             collection.location.located(index, rank, migrations);
@@ -104,7 +111,7 @@ impl Runtime {
             chare
         };
         let begun = self.method_begins();
-        let object = self.chares.unpack(self, chare, id, message.payload());
+        let object = self.chares.unpack(self, chare, id, packed);
         let object = object.map_err(|reason| crate::error::ActorError::Method {
             chare: self.chares.chare_name(chare),
             method: "unpacking".into(),
@@ -124,7 +131,7 @@ impl Runtime {
     }
 
     fn delete_now(&self, id: ChareId) -> Processed {
-        let (object, chare, steps, rounds) = {
+        let (object, chare, steps, rounds, memberships) = {
             let mut guard = self.state.borrow_mut();
             let state = &mut *guard;
             let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
@@ -136,13 +143,14 @@ impl Runtime {
             let home = collection.location.home(&index);
             let deleted = CollectionMessage::Deleted { index, migrations };
             state.tell(home, id.collection, deleted);
-            (element.object, chare, steps, rounds)
+            (element.object, chare, steps, rounds, element.memberships)
         };
         if let Some(object) = object {
             self.chares.destroy(self, chare, object);
         }
         self.follow_rounds(id.collection, rounds);
-        self.follow(id.collection, chare, steps)
+        self.follow(id.collection, chare, steps)?;
+        self.member_deleted(id, chare, memberships)
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use fastrand::Rng;
 
-use crate::message::{EXPEDITED, MessageHandle, PRIORITY};
+use crate::message::{EXPEDITED, LONG_PRIORITY, MessageHandle, PRIORITY};
 
 /// In which order messages of the same priority leave the queue.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +50,9 @@ impl MessageQueue {
         let header = *message.header();
         if header.flags & EXPEDITED != 0 {
             self.expedited.push_back(message);
-        } else if header.flags & PRIORITY != 0 && header.priority != 0 {
+        } else if header.flags & PRIORITY != 0
+            && (header.priority != 0 || header.flags & LONG_PRIORITY != 0)
+        {
             self.arrivals += 1;
             let (priority, arrival) = (header.priority, self.arrivals);
             self.prioritized.push(Prioritized { priority, arrival, message });
@@ -64,7 +66,7 @@ impl MessageQueue {
         if let Some(message) = self.expedited.pop_front() {
             return Some(message);
         }
-        let urgent = self.prioritized.peek().is_some_and(|first| first.priority < 0);
+        let urgent = self.prioritized.peek().is_some_and(Prioritized::is_urgent);
         if urgent || self.normal.is_empty() {
             return self.prioritized.pop().map(|first| first.message);
         }
@@ -91,14 +93,17 @@ impl MessageQueue {
 }
 
 impl Prioritized {
-    fn key(&self) -> (i32, u64) {
-        (self.priority, self.arrival)
+    /// Whether it leaves before messages without priority.
+    fn is_urgent(&self) -> bool {
+        self.priority < 0 || self.priority == 0 && self.message.rest_of_priority() < (&[], 32)
     }
 }
 
 impl Ord for Prioritized {
     fn cmp(&self, other: &Prioritized) -> Ordering {
-        other.key().cmp(&self.key())
+        let rest = || other.message.rest_of_priority().cmp(&self.message.rest_of_priority());
+        let first = other.priority.cmp(&self.priority);
+        first.then_with(rest).then(other.arrival.cmp(&self.arrival))
     }
 }
 
@@ -110,7 +115,7 @@ impl PartialOrd for Prioritized {
 
 impl PartialEq for Prioritized {
     fn eq(&self, other: &Prioritized) -> bool {
-        self.key() == other.key()
+        self.cmp(other) == Ordering::Equal
     }
 }
 
@@ -120,6 +125,7 @@ impl Eq for Prioritized {}
 mod tests {
     use super::*;
     use crate::message::{ActorHeader, ActorMessage, MessageKind};
+    use crate::priority::BitPriority;
 
     fn message(entry: u32, flags: u16, priority: i32) -> MessageHandle {
         let mut header = ActorHeader::new(MessageKind::Invoke, 0, None, entry);
@@ -142,6 +148,50 @@ mod tests {
         queue.push(message(7, PRIORITY, 0));
         assert_eq!(queue.len(), 7);
         assert_eq!(drained(&mut queue), [5, 3, 6, 1, 4, 7, 2]);
+    }
+
+    #[test]
+    fn strings_of_bits_leave_in_the_order_of_dictionaries_and_integers_among_them() {
+        let string = |entry, text: &str| {
+            let mut words = vec![0; text.len().div_ceil(32)];
+            for (at, _) in text.match_indices('1') {
+                words[at / 32] |= 1 << (31 - at % 32);
+            }
+            let priority = BitPriority::new(&words, text.len() as u32).unwrap();
+            let header = ActorHeader::new(MessageKind::Invoke, 0, None, entry);
+            let mut message = ActorMessage::prioritized(header, &priority, 3);
+            message.payload_mut().copy_from_slice(b"abc");
+            assert_eq!(message.payload(), b"abc");
+            assert_eq!(message.copy(*message.header()).bytes(), message.bytes());
+            MessageHandle::from(message)
+        };
+        let zeros = "0".repeat(31);
+        let in_order = [
+            string(0, ""),
+            string(1, "0"),
+            string(2, &format!("01{zeros}")),
+            string(3, &format!("01{zeros}1")),
+            message(4, PRIORITY, -1),
+            string(5, "1"),
+            string(6, "10"),
+            string(7, &format!("1{zeros}")),
+            message(8, 0, 0),
+            string(9, &format!("1{zeros}0")),
+            string(10, &format!("1{zeros}{zeros}{zeros}")),
+            string(11, &format!("1{zeros}{zeros}{zeros}1")),
+            string(12, &format!("1{zeros}1")),
+            message(13, PRIORITY, 1),
+            string(14, "11"),
+        ];
+        for seed in 0..20 {
+            let mut queue = MessageQueue::default();
+            let mut all: Vec<_> = in_order.iter().map(|m| m.copy(*m.header())).collect();
+            Rng::with_seed(seed).shuffle(&mut all);
+            // Integer 0 is no priority: the string of its bits leaves with such messages.
+            all.sort_by_key(|message| message.header().entry == 8);
+            all.into_iter().for_each(|message| queue.push(message.into()));
+            assert!(drained(&mut queue).into_iter().eq(0..15), "seed {seed}");
+        }
     }
 
     #[test]

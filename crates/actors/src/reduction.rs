@@ -168,6 +168,13 @@ impl Reductions {
         self.advance(combine)
     }
 
+    /// So many elements take part in all reductions, and are on their way to the ranks where they
+    /// contribute.
+    pub fn begin_elsewhere(&mut self, elements: i64) {
+        self.open = true;
+        self.elements += elements;
+    }
+
     /// An element begins here: the number of its first reduction.
     pub fn created(&mut self) -> u32 {
         // Before the collection is open, all elements take part in the first reduction.

@@ -7,8 +7,9 @@ use crate::error::ActorError;
 use crate::index::Index;
 use crate::message::{ActorHeader, ActorMessage, MessageKind, RESULT};
 use crate::reducers;
-use crate::reduction::{Contribution, ReductionStep};
+use crate::reduction::{Contribution, ReductionMessage, ReductionStep};
 use crate::runtime::{Processed, Runtime};
+use crate::section::{SectionId, SectionMessage};
 
 impl Runtime {
     /// How contributions are combined.
@@ -35,12 +36,34 @@ impl Runtime {
         })
     }
 
-    /// Does what reductions ask for.
+    /// Does what reductions over a collection ask for.
     pub(crate) fn follow(
         &self,
         id: CollectionId,
         chare: u32,
         steps: Result<Vec<ReductionStep>, String>,
+    ) -> Processed {
+        self.follow_in(id, chare, steps, CollectionMessage::Reduction)
+    }
+
+    /// Does what reductions over a section ask for.
+    pub(crate) fn follow_section(
+        &self,
+        section: SectionId,
+        chare: u32,
+        steps: Result<Vec<ReductionStep>, String>,
+    ) -> Processed {
+        self.follow_in(section.collection, chare, steps, |message| {
+            CollectionMessage::Section(section, SectionMessage::Reduction(message))
+        })
+    }
+
+    fn follow_in(
+        &self,
+        id: CollectionId,
+        chare: u32,
+        steps: Result<Vec<ReductionStep>, String>,
+        said: impl Fn(ReductionMessage) -> CollectionMessage,
     ) -> Processed {
         let failed = |reason| {
             let chare = self.chares.chare_name(chare);
@@ -50,8 +73,7 @@ impl Runtime {
         for step in steps {
             match step {
                 ReductionStep::Send(rank, message) => {
-                    let control = CollectionMessage::Reduction(message);
-                    self.state.borrow_mut().tell(rank, id, control);
+                    self.state.borrow_mut().tell(rank, id, said(message));
                 }
                 ReductionStep::Complete(Contribution { callback, value, reducer, .. }) => {
                     let value = reducers::finished(reducer, value).map_err(failed)?;

@@ -55,6 +55,7 @@ impl Runtime {
             early: FxHashMap::default(),
             collections_made: 0,
             chares_made: 0,
+            sections_made: 0,
             quiescence: Quiescence::new(SpanningTree::new(0, rank, ranks).children().count()),
             quiescence_clients: Vec::new(),
             held: None,

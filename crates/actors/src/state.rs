@@ -37,6 +37,7 @@ pub(crate) struct State {
     pub(crate) early: FxHashMap<CollectionId, Vec<AheadOfCollection>>,
     pub(crate) collections_made: u32,
     pub(crate) chares_made: u32,
+    pub(crate) sections_made: u32,
     pub(crate) quiescence: Quiescence,
     /// At rank 0: who waits for quiescence.
     pub(crate) quiescence_clients: Vec<ChareCallback>,
@@ -136,6 +137,10 @@ impl State {
         if !collection.location.contains(&index) {
             return Err(NoSuchIndex);
         }
+        if header.kind() == Some(MessageKind::Join) && collection.is_known_deleted(&index) {
+            self.queue.push(message);
+            return Ok(());
+        }
         let expected = collection.expected.contains_key(&index);
         match collection.location.find(&index) {
             Lookup::At(rank) if !expected && rank != self.rank => {
@@ -154,7 +159,8 @@ impl State {
         Ok(())
     }
 
-    /// Sends one element its copy of a broadcast, which is not for a later one of its index.
+    /// Sends one element its copy of a broadcast or multicast, which is not for a later one of its
+    /// index.
     pub(crate) fn copy(&mut self, broadcast: &Rc<ActorMessage>, index: &Index, migrations: u32) {
         let mut header = *broadcast.header();
         header.set_kind(MessageKind::Invoke);

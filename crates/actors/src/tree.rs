@@ -18,6 +18,12 @@ impl SpanningTree {
         SpanningTree { root, rank, ranks }
     }
 
+    /// The tree of the same ranks below another root.
+    #[must_use]
+    pub fn below(&self, root: u32) -> SpanningTree {
+        SpanningTree { root, ..*self }
+    }
+
     /// The rank without a parent.
     #[must_use]
     pub fn root(&self) -> u32 {

@@ -19,19 +19,21 @@ use towpath_actors::quiescence::MessageCounts;
 use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::runtime::{broadcast, invocation};
 use towpath_actors::{
-    ActorHeader, ActorMessage, Balancer, BalancerOptions, ChareCallback, ChareId, Chares,
-    CollectionOptions, Contribution, HomeMap, Index, MessageHandle, Runtime,
+    ActorError, ActorHeader, ActorMessage, Balancer, BalancerOptions, ChareCallback, ChareId, Chares,
+    CollectionOptions, Contribution, HomeMap, Index, MessageHandle, Runtime, SectionId,
 };
 
 use model::Model;
 use support::{WireEnd, Wires};
 
-/// The only type, entry method, reducer and functions of the programs.
+/// The only type, entry method, reducer and functions of the programs. Functions from `SECTION` on
+/// are told of reductions over sections.
 const WORKER: u32 = 0;
 const WORK: u32 = 1;
 const SUM: u32 = PROGRAM_REDUCERS;
 const REDUCED: u64 = 1;
 const QUIESCENT: u64 = 2;
+const SECTION: u64 = 1000;
 /// Elements from this index on are deleted by the only message that they get.
 const MORTAL: i32 = 1000;
 /// No program takes so many steps.
@@ -63,6 +65,7 @@ struct Job {
     time: Rc<Cell<u64>>,
     /// Mortal elements that somebody has inserted and that are not deleted.
     reserved: RefCell<BTreeSet<Index>>,
+    sections: RefCell<Vec<SectionId>>,
 }
 
 /// The objects of one rank: how often each was invoked.
@@ -117,8 +120,8 @@ impl Workers {
         random: &mut Rng,
         budget: u32,
     ) -> Result<(), String> {
-        let said = |error: towpath_actors::ActorError| error.to_string();
-        match random.u8(..11) {
+        let said = |error: ActorError| error.to_string();
+        match random.u8(..17) {
             0..4 => {
                 let index = Index::one(random.i32(0..self.job.elements as i32));
                 self.send(runtime, ChareId { index, ..id }, random, budget).map_err(said)?;
@@ -136,16 +139,9 @@ impl Workers {
             }
             6..9 => {
                 let value = random.u64(..);
-                let callback = ChareCallback::Function { rank: 0, function: REDUCED };
-                let contribution = Contribution {
-                    reducer: SUM,
-                    elements: 1,
-                    callback: Some(callback),
-                    value: value.to_ne_bytes().to_vec(),
-                };
                 // What completes the reduction is a message, so the model hears of this first.
-                let number = runtime.contribute(id, contribution).map_err(said)?;
-                self.job.model.borrow_mut().contributed(id.index, number, value);
+                let number = runtime.contribute(id, contribution(REDUCED, value)).map_err(said)?;
+                self.job.model.borrow_mut().contributed(None, id.index, number, value);
             }
             9 => {
                 let index = Index::one(MORTAL + random.i32(0..3));
@@ -156,11 +152,61 @@ impl Workers {
                     self.send(runtime, id, random, budget).map_err(said)?;
                 }
             }
-            _ => {
+            10 => {
                 let callback = ChareCallback::Function { rank: 0, function: QUIESCENT };
                 runtime.start_quiescence(callback);
             }
+            11 => self.make_section(runtime, id, random).map_err(said)?,
+            12..14 => self.multicast(runtime, random, budget).map_err(said)?,
+            _ => self.contribute_to_section(runtime, id, random).map_err(said)?,
         }
+        Ok(())
+    }
+
+    fn make_section(
+        &self,
+        runtime: &Runtime,
+        id: ChareId,
+        random: &mut Rng,
+    ) -> Result<(), ActorError> {
+        let immortal = (0..self.job.elements as i32).map(Index::one);
+        let mortal = self.job.reserved.borrow();
+        let all = immortal.chain(mortal.iter().copied());
+        let members: BTreeSet<Index> = all.filter(|_| random.bool()).collect();
+        let list: Vec<Index> = members.iter().copied().collect();
+        let mut sections = self.job.sections.borrow_mut();
+        sections.push(runtime.create_section(id.collection, &list)?);
+        assert_eq!(self.job.model.borrow_mut().section(members), sections.len() - 1);
+        Ok(())
+    }
+
+    fn multicast(
+        &self,
+        runtime: &Runtime,
+        random: &mut Rng,
+        budget: u32,
+    ) -> Result<(), ActorError> {
+        let sections = self.job.sections.borrow();
+        let Some(at) = random.choice(0..sections.len()) else { return Ok(()) };
+        let number = self.job.model.borrow_mut().multicast(at);
+        let work = self.work_of(random, number, budget / self.job.elements);
+        let collection = sections[at].collection;
+        runtime.multicast(sections[at], broadcast(collection, WORK, &encoded(&work)))
+    }
+
+    fn contribute_to_section(
+        &self,
+        runtime: &Runtime,
+        id: ChareId,
+        random: &mut Rng,
+    ) -> Result<(), ActorError> {
+        let Some(section) = random.choice(runtime.sections(id)) else { return Ok(()) };
+        let sections = self.job.sections.borrow();
+        let at = sections.iter().position(|made| *made == section).expect("it was made");
+        let value = random.u64(..);
+        let contribution = contribution(SECTION + at as u64, value);
+        let number = runtime.contribute_to_section(id, section, contribution)?;
+        self.job.model.borrow_mut().contributed(Some(at), id.index, number, value);
         Ok(())
     }
 
@@ -170,7 +216,7 @@ impl Workers {
         to: ChareId,
         random: &mut Rng,
         budget: u32,
-    ) -> Result<(), towpath_actors::ActorError> {
+    ) -> Result<(), ActorError> {
         let number = self.job.model.borrow_mut().sent(to.index);
         let mut work = self.work_of(random, number, budget);
         work.is_last = to.index.words()[0] >= MORTAL;
@@ -180,6 +226,15 @@ impl Workers {
     fn work_of(&self, random: &mut Rng, number: u64, budget: u32) -> Work {
         let padding = vec![0; if random.u8(..4) == 0 { 100 } else { 0 }];
         Work { number, seed: random.u64(..), budget, synchronize: false, is_last: false, padding }
+    }
+}
+
+fn contribution(function: u64, value: u64) -> Contribution {
+    Contribution {
+        reducer: SUM,
+        elements: 1,
+        callback: Some(ChareCallback::Function { rank: 0, function }),
+        value: value.to_ne_bytes().to_vec(),
     }
 }
 
@@ -241,8 +296,10 @@ impl Chares for Workers {
 
     fn call_back(&self, _: &Runtime, function: u64, value: &[u8]) -> Result<(), String> {
         let mut model = self.job.model.borrow_mut();
+        let sum = || u64::from_ne_bytes(value.try_into().unwrap());
         match function {
-            REDUCED => model.reduced(u64::from_ne_bytes(value.try_into().unwrap())),
+            REDUCED => model.reduced(None, sum()),
+            SECTION.. => model.reduced(Some((function - SECTION) as usize), sum()),
             _ => model.quiescent(),
         }
         Ok(())
@@ -285,7 +342,8 @@ fn run(seed: u64) -> (u32, u32) {
     let model = Model::new(balancer != Balancer::None);
     let wires = Wires::new(ranks, random.u64(..));
     let (model, time) = (RefCell::new(model), wires.borrow().time.clone());
-    let job = Rc::new(Job { model, elements, mortals, time, reserved });
+    let sections = RefCell::default();
+    let job = Rc::new(Job { model, elements, mortals, time, reserved, sections });
     let workers: Vec<Workers> = (0..ranks)
         .map(|_| Workers { job: job.clone(), objects: Rc::default(), made: Rc::default() })
         .collect();

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use towpath_actors::Index;
 
+use crate::MORTAL;
+
 /// One life of an element: an index may be used again after its element was deleted.
 #[derive(Debug)]
 struct Life {
@@ -15,14 +17,17 @@ struct Life {
     /// Messages and broadcasts that it has had.
     invoked: u64,
     broadcasts: BTreeSet<u64>,
-    /// The next reduction to which it contributes.
-    reduction: Option<u32>,
+    /// The next reduction to which it contributes, of the array and of sections.
+    reductions: BTreeMap<Scope, u32>,
     /// The next round for which it gets ready, whether it waits for the one before, and how often
     /// it has been asked to get ready while it waited.
     round: Option<u32>,
     waits: bool,
     owed: u32,
 }
+
+/// Over what a reduction is: the array, or one of the sections.
+pub(crate) type Scope = Option<usize>;
 
 #[derive(Debug)]
 struct Reduction {
@@ -41,7 +46,11 @@ pub(crate) struct Model {
     sent: BTreeMap<u64, Index>,
     /// When broadcasts were sent.
     broadcasts: BTreeMap<u64, u64>,
-    reductions: BTreeMap<u32, Reduction>,
+    reductions: BTreeMap<Scope, BTreeMap<u32, Reduction>>,
+    /// The members of sections.
+    sections: Vec<BTreeSet<Index>>,
+    /// The sections to which multicasts were sent.
+    multicasts: BTreeMap<u64, usize>,
     pub(crate) quiescences: u32,
     /// How often an element has gone on.
     pub(crate) resumed: u32,
@@ -69,7 +78,7 @@ impl Model {
             died: false,
             invoked: 0,
             broadcasts: BTreeSet::new(),
-            reduction: None,
+            reductions: BTreeMap::new(),
             round: None,
             waits: false,
             owed: 0,
@@ -100,11 +109,27 @@ impl Model {
         number
     }
 
-    /// A message or broadcast is delivered.
+    /// A section is made; its place among all.
+    pub(crate) fn section(&mut self, members: BTreeSet<Index>) -> usize {
+        self.sections.push(members);
+        self.sections.len() - 1
+    }
+
+    /// A multicast is sent to a section; its number.
+    pub(crate) fn multicast(&mut self, section: usize) -> u64 {
+        let number = self.tick();
+        self.multicasts.insert(number, section);
+        number
+    }
+
+    /// A message, broadcast or multicast is delivered.
     pub(crate) fn delivered(&mut self, index: Index, number: u64) {
         let life = &mut self.lives[*self.current.get(&index).expect("it is alive")];
         life.invoked += 1;
-        if self.broadcasts.contains_key(&number) {
+        if let Some(section) = self.multicasts.get(&number) {
+            assert!(self.sections[*section].contains(&index), "{index} is no member");
+            assert!(life.broadcasts.insert(number), "{index} had multicast {number} twice");
+        } else if self.broadcasts.contains_key(&number) {
             assert!(life.broadcasts.insert(number), "{index} had broadcast {number} twice");
         } else {
             assert_eq!(self.sent.remove(&number), Some(index), "message {number}");
@@ -112,12 +137,14 @@ impl Model {
     }
 
     /// An element contributes to a reduction.
-    pub(crate) fn contributed(&mut self, index: Index, number: u32, value: u64) {
+    pub(crate) fn contributed(&mut self, scope: Scope, index: Index, number: u32, value: u64) {
         let life = &mut self.lives[self.current[&index]];
-        assert!(life.reduction.is_none_or(|next| next == number), "{index} has skipped a number");
-        life.reduction = Some(number + 1);
+        let next = life.reductions.insert(scope, number + 1);
+        // Members of a section begin with its first reduction.
+        let first = if scope.is_some() { 0 } else { number };
+        assert_eq!(next.unwrap_or(first), number, "{index} has skipped a number");
         let none = Reduction { sum: 0, elements: 0, complete: false };
-        let reduction = self.reductions.entry(number).or_insert(none);
+        let reduction = self.reductions.entry(scope).or_default().entry(number).or_insert(none);
         assert!(!reduction.complete, "{index} contributes to {number}, which is complete");
         reduction.sum = reduction.sum.wrapping_add(value);
         reduction.elements += 1;
@@ -157,8 +184,9 @@ impl Model {
     }
 
     /// A reduction is complete.
-    pub(crate) fn reduced(&mut self, sum: u64) {
-        let next = self.reductions.iter_mut().find(|(_, reduction)| !reduction.complete);
+    pub(crate) fn reduced(&mut self, scope: Scope, sum: u64) {
+        let all = self.reductions.get_mut(&scope).expect("somebody has contributed");
+        let next = all.iter_mut().find(|(_, reduction)| !reduction.complete);
         let (number, reduction) = next.expect("one is under way");
         assert_eq!(reduction.sum, sum, "reduction {number} of {} elements", reduction.elements);
         reduction.complete = true;
@@ -172,6 +200,14 @@ impl Model {
     }
 
     fn check_broadcasts(&self) {
+        for (number, section) in &self.multicasts {
+            // Whoever may be deleted, or was made again, need not belong to the section.
+            let members = self.sections[*section].iter().filter(|index| !is_mortal(**index));
+            for life in members.map(|index| &self.lives[self.current[index]]) {
+                let index = life.index;
+                assert!(life.broadcasts.contains(number), "{index} lacks multicast {number}");
+            }
+        }
         for (number, sent) in &self.broadcasts {
             for life in self.lives.iter().filter(|life| !life.died && life.born < *sent) {
                 assert!(
@@ -195,13 +231,24 @@ impl Model {
             let is_behind = |life: &Life| life.round.is_none() || life.round < waiting.round;
             assert!(alive().any(is_behind), "{} should go on", waiting.index);
         }
-        for (number, reduction) in &self.reductions {
-            let alive = self.current.values().map(|at| &self.lives[*at]);
-            let missing = alive.filter(|life| life.reduction.is_none_or(|next| next <= *number));
-            let missing: Vec<Index> = missing.map(|life| life.index).collect();
-            if missing.is_empty() {
-                assert!(reduction.complete, "reduction {number} should be complete");
+        for (scope, reductions) in &self.reductions {
+            for (number, reduction) in reductions {
+                let of_section = |section: usize, life: &Life| {
+                    self.sections[section].contains(&life.index) && !is_mortal(life.index)
+                };
+                let alive = self.current.values().map(|at| &self.lives[*at]);
+                let mut alive =
+                    alive.filter(|life| scope.is_none_or(|section| of_section(section, life)));
+                let behind =
+                    |life: &Life| life.reductions.get(scope).is_none_or(|next| next <= number);
+                if !alive.any(behind) {
+                    assert!(reduction.complete, "{scope:?}: {number} should be complete");
+                }
             }
         }
     }
+}
+
+fn is_mortal(index: Index) -> bool {
+    index.words()[0] >= MORTAL
 }
