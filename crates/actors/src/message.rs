@@ -234,11 +234,14 @@ impl ActorMessage {
     /// Makes the payload longer by these bytes.
     pub fn append(&mut self, bytes: &[u8]) {
         let before = self.bytes;
-        self.bytes += bytes.len();
-        let blocks = self.bytes.div_ceil(size_of::<Block>());
-        if blocks > self.blocks.len() {
-            self.blocks.resize(blocks, 0);
+        let all = before + bytes.len();
+        if all > size_of_val(&self.blocks[..]) {
+            let mut longer = ActorMessage::with_bytes(all);
+            longer.bytes_mut()[..before].copy_from_slice(self.bytes());
+            longer.arrays = self.arrays.take();
+            *self = longer;
         }
+        self.bytes = all;
         self.bytes_mut()[before..].copy_from_slice(bytes);
     }
 

@@ -23,7 +23,7 @@ use towpath_actors::{
     CollectionOptions, Contribution, HomeMap, Index, MessageHandle, Runtime, SectionId,
 };
 
-use model::Model;
+use model::{Model, Seen};
 use support::{WireEnd, Wires};
 
 /// The only type, entry method, reducer and functions of the programs. Functions from `SECTION` on
@@ -121,7 +121,7 @@ impl Workers {
         budget: u32,
     ) -> Result<(), String> {
         let said = |error: ActorError| error.to_string();
-        match random.u8(..17) {
+        match random.u8(..18) {
             0..4 => {
                 let index = Index::one(random.i32(0..self.job.elements as i32));
                 self.send(runtime, ChareId { index, ..id }, random, budget).map_err(said)?;
@@ -157,8 +157,11 @@ impl Workers {
                 runtime.start_quiescence(callback);
             }
             11 => self.make_section(runtime, id, random).map_err(said)?,
-            12..14 => self.multicast(runtime, random, budget).map_err(said)?,
-            _ => self.contribute_to_section(runtime, id, random).map_err(said)?,
+            12..15 => self.multicast(runtime, random, budget).map_err(said)?,
+            _ => {
+                let section = random.choice(runtime.sections(id));
+                self.contribute_to_section(runtime, id, section, random).map_err(said)?;
+            }
         }
         Ok(())
     }
@@ -198,9 +201,10 @@ impl Workers {
         &self,
         runtime: &Runtime,
         id: ChareId,
+        section: Option<SectionId>,
         random: &mut Rng,
     ) -> Result<(), ActorError> {
-        let Some(section) = random.choice(runtime.sections(id)) else { return Ok(()) };
+        let Some(section) = section else { return Ok(()) };
         let sections = self.job.sections.borrow();
         let at = sections.iter().position(|made| *made == section).expect("it was made");
         let value = random.u64(..);
@@ -258,6 +262,11 @@ impl Chares for Workers {
         let work: Work = postcard::from_bytes(message.payload()).map_err(|e| e.to_string())?;
         self.objects.borrow_mut().get_mut(&object).expect("the object is here").1 += 1;
         self.job.model.borrow_mut().delivered(id.index, work.number);
+        // Members answer most multicasts, so reductions complete.
+        let section = SectionId::of(message.header()).filter(|_| !work.number.is_multiple_of(4));
+        let mut random = Rng::with_seed(work.seed ^ u64::from(id.index.words()[0] as u32));
+        let contributed = self.contribute_to_section(runtime, id, section, &mut random);
+        contributed.map_err(|error| error.to_string())?;
         self.work(runtime, id, &work)
     }
 
@@ -330,9 +339,8 @@ fn balancer(random: &mut Rng) -> Balancer {
     }
 }
 
-/// Runs the program of a seed to its end, and says how often it was quiescent and how often
-/// elements have waited for load balancing.
-fn run(seed: u64) -> (u32, u32) {
+/// Runs the program of a seed to its end.
+fn run(seed: u64) -> Seen {
     // Shown where the program fails.
     println!("seed {seed}");
     let mut random = Rng::with_seed(seed);
@@ -371,7 +379,7 @@ fn run(seed: u64) -> (u32, u32) {
     let here = all.map(|(_, element)| element).collect();
     let model = job.model.borrow();
     model.check_end(&here);
-    (model.quiescences, model.resumed)
+    model.seen
 }
 
 /// What the ranks have counted.
@@ -401,20 +409,23 @@ fn start(runtime: &Runtime, workers: &Workers, random: &mut Rng) {
     }
     for _ in 0..random.u32(1..4) {
         let index = random.i32(0..elements as i32);
-        let budget = random.u32(1..60);
+        let budget = random.u32(1..100);
         workers.send(runtime, at(index), random, budget).unwrap();
     }
 }
 
 #[test]
 fn random_programs_do_what_the_model_allows() {
-    let (mut quiescences, mut resumed) = (0, 0);
-    for seed in 0..10_000 {
-        let done = run(seed);
-        (quiescences, resumed) = (quiescences + done.0, resumed + done.1);
+    let mut all = Seen::default();
+    for seen in (0..10_000).map(run) {
+        all.quiescences += seen.quiescences;
+        all.multicasts += seen.multicasts;
+        all.section_reductions += seen.section_reductions;
+        all.resumed += seen.resumed;
     }
-    assert!(quiescences > 100, "quiescence was detected only {quiescences} times");
-    assert!(resumed > 10_000, "elements have gone on only {resumed} times");
+    println!("{all:?}");
+    assert!(all.resumed > 10_000, "elements have gone on only {} times", all.resumed);
+    assert!(all.quiescences > 100 && all.multicasts > 10_000 && all.section_reductions > 1000);
 }
 
 #[test]

@@ -51,11 +51,20 @@ pub(crate) struct Model {
     sections: Vec<BTreeSet<Index>>,
     /// The sections to which multicasts were sent.
     multicasts: BTreeMap<u64, usize>,
-    pub(crate) quiescences: u32,
-    /// How often an element has gone on.
-    pub(crate) resumed: u32,
+    pub(crate) seen: Seen,
     /// Whether elements wait for each other.
     balances: bool,
+}
+
+/// How often what is not in every program has happened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) quiescences: u32,
+    /// Members that have had a multicast.
+    pub(crate) multicasts: u32,
+    pub(crate) section_reductions: u32,
+    /// How often an element has gone on.
+    pub(crate) resumed: u32,
 }
 
 impl Model {
@@ -129,6 +138,7 @@ impl Model {
         if let Some(section) = self.multicasts.get(&number) {
             assert!(self.sections[*section].contains(&index), "{index} is no member");
             assert!(life.broadcasts.insert(number), "{index} had multicast {number} twice");
+            self.seen.multicasts += 1;
         } else if self.broadcasts.contains_key(&number) {
             assert!(life.broadcasts.insert(number), "{index} had broadcast {number} twice");
         } else {
@@ -171,7 +181,7 @@ impl Model {
 
     /// An element goes on: whether it gets ready again at once.
     pub(crate) fn goes_on(&mut self, index: Index) -> bool {
-        self.resumed += 1;
+        self.seen.resumed += 1;
         let life = &mut self.lives[self.current[&index]];
         assert!(std::mem::take(&mut life.waits), "{index} goes on twice");
         let again = life.owed > 0;
@@ -190,13 +200,14 @@ impl Model {
         let (number, reduction) = next.expect("one is under way");
         assert_eq!(reduction.sum, sum, "reduction {number} of {} elements", reduction.elements);
         reduction.complete = true;
+        self.seen.section_reductions += u32::from(scope.is_some());
     }
 
     /// The runtime says that nothing is left to do.
     pub(crate) fn quiescent(&mut self) {
         assert!(self.sent.is_empty(), "messages are under way: {:?}", self.sent);
         self.check_broadcasts();
-        self.quiescences += 1;
+        self.seen.quiescences += 1;
     }
 
     fn check_broadcasts(&self) {
