@@ -263,7 +263,9 @@ impl Chares for Workers {
         self.objects.borrow_mut().get_mut(&object).expect("the object is here").1 += 1;
         self.job.model.borrow_mut().delivered(id.index, work.number);
         // Members answer most multicasts, so reductions complete.
-        let section = SectionId::of(message.header()).filter(|_| !work.number.is_multiple_of(4));
+        let section = SectionId::of(message.header());
+        assert!(section.is_none_or(|section| runtime.sections(id).contains(&section)), "{id:?}");
+        let section = section.filter(|_| !work.number.is_multiple_of(4));
         let mut random = Rng::with_seed(work.seed ^ u64::from(id.index.words()[0] as u32));
         let contributed = self.contribute_to_section(runtime, id, section, &mut random);
         contributed.map_err(|error| error.to_string())?;
