@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 
 use towpath_actors::collection::{NO_TYPE, ObjectId};
+use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::{
     ActorError, ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime,
 };
@@ -52,7 +53,7 @@ impl Chares for Program {
     ) -> Result<ObjectId, String> {
         let entry = self.entry(message.header().entry)?;
         let construct = entry.construct.ok_or("it is no constructor")?;
-        let copy = ActorMessage::of(*message.header(), message.payload());
+        let copy = message.readdressed(*message.header());
         let mut received = ReceivedMessage::new(copy.into());
         // SAFETY: functions of the program are called as the header says; the message lives until
         // this one returns.
@@ -169,7 +170,9 @@ impl Chares for Program {
     }
 
     fn combine(&self, reducer: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {
-        let reducer = self.parts.reducers.get(reducer as usize).map(|(_, reducer)| reducer);
+        let at = reducer.checked_sub(PROGRAM_REDUCERS);
+        let reducer = at.and_then(|at| self.parts.reducers.get(at as usize));
+        let reducer = reducer.map(|(_, reducer)| reducer);
         let found = reducer.and_then(|reducer| Some((reducer, reducer.combine?)));
         let (reducer, combine) = found.ok_or("there is no such reducer")?;
         let mut combined = Value(std::mem::take(into));

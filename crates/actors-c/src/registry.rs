@@ -5,6 +5,8 @@ use std::ffi::{CStr, c_char};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
+use towpath_actors::reducers::PROGRAM_REDUCERS;
+
 use crate::types::{CEntry, CReducer, CType};
 
 /// Structures of the program that were registered.
@@ -75,14 +77,17 @@ pub unsafe extern "C" fn towpath_register_reducer(reducer: *mut CReducer) {
 trait Named {
     /// What the user calls such a thing.
     const KIND: &'static str;
+    /// The number of the first one.
+    const FIRST: u32;
     fn name(&self) -> *const c_char;
     fn number(&mut self, number: u32);
 }
 
 macro_rules! named {
-    ($structure:ty, $kind:literal) => {
+    ($structure:ty, $kind:literal, $first:expr) => {
         impl Named for $structure {
             const KIND: &'static str = $kind;
+            const FIRST: u32 = $first;
 
             fn name(&self) -> *const c_char {
                 self.name
@@ -95,9 +100,9 @@ macro_rules! named {
     };
 }
 
-named!(CType, "types");
-named!(CEntry, "entry methods");
-named!(CReducer, "reducers");
+named!(CType, "types", 0);
+named!(CEntry, "entry methods", 0);
+named!(CReducer, "reducers", PROGRAM_REDUCERS);
 
 /// Structures with their names, in the order of their numbers.
 pub(crate) type Numbered<T> = Vec<(String, &'static T)>;
@@ -143,7 +148,7 @@ fn numbered<T: Named>(
     all.iter().for_each(|(name, _)| name.hash(hasher));
     Ok(all
         .into_iter()
-        .zip(0..)
+        .zip(T::FIRST..)
         .map(|((name, structure), number)| {
             // SAFETY: it is in place, and nothing else uses it while the job starts.
             unsafe { (*structure).number(number) };

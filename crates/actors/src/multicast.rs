@@ -79,7 +79,7 @@ impl Runtime {
     }
 
     fn no_such_member(&self, collection: CollectionId, index: Index) -> ActorError {
-        let (chare, _) = self.named(collection, 0);
+        let (chare, _) = self.named(ChareId { collection, index }, 0);
         ActorError::NoSuchIndex { chare, method: "a section".into(), index }
     }
 
