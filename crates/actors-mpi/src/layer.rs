@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ptr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
@@ -16,6 +17,7 @@ use towpath_machine::clock;
 use crate::abi::{BinaryInterface, Mpich, Standard};
 use crate::arrays::{self, ArrayRoute, IncomingArray, ReleasedArrays, ViewedArray};
 use crate::library::{Functions, LibraryAbi, LibraryError, find};
+use crate::pauses::Pauses;
 use crate::shared::{SHORTEST_BLOCK, SharedBlock, SharedHeap, SharedMemory};
 use crate::slots::{ANNOUNCEMENT, Arrived, MESSAGE, RELEASE, SLOT_BYTES, Slots, succeeded};
 
@@ -352,20 +354,68 @@ impl<A: BinaryInterface> MpiLayer<A> {
             return Ok(false);
         }
         self.send_releases()?;
-        let none = A::REQUEST_NULL;
-        let receive = self.receives.front().and_then(|receive| receive.requests.front());
-        let receive = receive.copied().unwrap_or(none);
-        let send = self.sends.front().map_or(none, |(request, _)| *request);
-        let mut requests = [self.slots.next_request(), receive, send, *barrier];
+        let mut requests = self.next_requests(*barrier);
         let count = requests.len() as c_int;
         let (mut which, mut status) = (0, A::EMPTY);
         // SAFETY: all of these are active or null; the results are local.
         let code =
             unsafe { (self.mpi.waitany)(count, requests.as_mut_ptr(), &mut which, &mut status) };
         succeeded("MPI_Waitany", code)?;
+        self.completed(which, &status)
+    }
+
+    /// The same without a barrier, for a limited time. Whether that has passed.
+    fn wait_at_most(&mut self, limit: Duration) -> Result<bool, LibraryError> {
+        if self.waited.is_some() {
+            return Ok(false);
+        }
+        self.send_releases()?;
+        let mut pauses = Pauses::new(limit);
+        loop {
+            // Short messages are urgent, and to look for them only takes least.
+            let found = if pauses.is_next() || !self.receives.is_empty() {
+                self.test_any()?
+            } else if let Some(arrived) = self.slots.poll(&self.mpi)? {
+                self.waited = self.arrived(arrived)?;
+                true
+            } else {
+                false
+            };
+            if found || pauses.pause() {
+                return Ok(!found);
+            }
+        }
+    }
+
+    /// Whether something has arrived or has been sent.
+    fn test_any(&mut self) -> Result<bool, LibraryError> {
+        let mut requests = self.next_requests(A::REQUEST_NULL);
+        let count = requests.len() as c_int;
+        let (mut which, mut flag, mut status) = (0, 0, A::EMPTY);
+        let all = requests.as_mut_ptr();
+        // SAFETY: all of these are active or null; the results are local.
+        let code = unsafe { (self.mpi.testany)(count, all, &mut which, &mut flag, &mut status) };
+        succeeded("MPI_Testany", code)?;
+        if flag != 0 {
+            self.completed(which, &status)?;
+        }
+        Ok(flag != 0)
+    }
+
+    /// The requests that are complete next.
+    fn next_requests(&self, barrier: A::Handle) -> [A::Handle; 4] {
+        let none = A::REQUEST_NULL;
+        let receive = self.receives.front().and_then(|receive| receive.requests.front());
+        let receive = receive.copied().unwrap_or(none);
+        let send = self.sends.front().map_or(none, |(request, _)| *request);
+        [self.slots.next_request(), receive, send, barrier]
+    }
+
+    /// One of them is complete. Whether it is the barrier.
+    fn completed(&mut self, which: c_int, status: &A::Status) -> Result<bool, LibraryError> {
         match which {
             0 => {
-                let arrived = self.slots.take(&self.mpi, &status)?;
+                let arrived = self.slots.take(&self.mpi, status)?;
                 self.waited = self.arrived(arrived)?;
             }
             1 => {
@@ -482,10 +532,13 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
         clock::thread_nanoseconds()
     }
 
-    fn wait(&mut self) {
+    fn wait(&mut self, limit: Option<Duration>) -> bool {
         let mut none = A::REQUEST_NULL;
-        let waited = self.wait_for_any(&mut none);
-        self.or_abort(waited);
+        let waited = match limit {
+            Some(limit) => self.wait_at_most(limit),
+            None => self.wait_for_any(&mut none),
+        };
+        self.or_abort(waited)
     }
 
     fn close(&mut self) {

@@ -8,6 +8,7 @@
 //!    slots     receives that wait for messages of any rank
 //!    arrays    arrays beside the payload, and how they travel
 //!    shared    memory that ranks of a host share
+//!    pauses    how rank 0 waits for a limited time
 //! ```
 //!
 //! A rank has a ring of receives from any source, which match messages in the order in which they
@@ -20,6 +21,7 @@ mod arrays;
 mod layer;
 mod library;
 mod shared;
+mod pauses;
 mod slots;
 
 pub use layer::open;

@@ -125,6 +125,7 @@ functions! {
     test c"MPI_Test" (*mut A::Handle, *mut c_int, *mut A::Status);
     wait c"MPI_Wait" (*mut A::Handle, *mut A::Status);
     waitany c"MPI_Waitany" (c_int, *mut A::Handle, *mut c_int, *mut A::Status);
+    testany c"MPI_Testany" (c_int, *mut A::Handle, *mut c_int, *mut c_int, *mut A::Status);
     cancel c"MPI_Cancel" (*mut A::Handle);
     request_free c"MPI_Request_free" (*mut A::Handle);
     get_count c"MPI_Get_count" (*const A::Status, A::Handle, *mut c_int);

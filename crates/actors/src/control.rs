@@ -88,6 +88,8 @@ pub enum ExitScope {
     Everywhere,
     /// All ranks: nothing is left to do, and messages wait for chares that do not exist.
     Undelivered,
+    /// All ranks: nothing is left to do, and nobody waits for that.
+    Stalled,
 }
 
 impl ControlMessage {

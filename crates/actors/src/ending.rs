@@ -39,9 +39,13 @@ impl Runtime {
             return false;
         };
         match step {
-            WaveStep::Start => {
+            WaveStep::Start(counts) => {
+                let is_awaited = !state.quiescence_clients.is_empty();
+                let goes_on = state.stall.found_work(counts.are_balanced()) || is_awaited;
                 drop(state);
-                self.count_messages();
+                if goes_on {
+                    self.count_messages();
+                }
             }
             WaveStep::Report(counts) => {
                 let counted = ControlMessage::Counted(counts);
@@ -49,8 +53,9 @@ impl Runtime {
                 state.tell(parent, CollectionId::SINGLE_CHARES, counted);
             }
             WaveStep::Quiescent(counts) => {
+                state.stall.end();
                 drop(state);
-                if counts.waiting > 0 {
+                if counts.waiting > 0 && counts.outside == 0 {
                     self.exit_here(1, ExitScope::Undelivered);
                     return true;
                 }
@@ -63,6 +68,9 @@ impl Runtime {
                     }
                 }
                 let clients = std::mem::take(&mut self.state.borrow_mut().quiescence_clients);
+                if clients.is_empty() {
+                    self.stalled(counts.outside);
+                }
                 for client in clients {
                     if let Err(error) = self.call(client, &[]) {
                         self.fail(error);
@@ -84,17 +92,16 @@ impl Runtime {
             let exit = ControlMessage::Exit { code, scope };
             state.tell(child, CollectionId::SINGLE_CHARES, exit);
         }
-        if scope == ExitScope::Undelivered && state.counts.waiting > 0 {
-            let waiting = state.counts.waiting;
-            let first = state.first_waiting();
-            drop(state);
-            let error = first.map(|(header, why)| {
-                let (chare, method) = self.named(ChareId::of(&header), header.entry);
-                ActorError::Undelivered { chare, method, index: header.index(), why, waiting }
-            });
-            let mut state = self.state.borrow_mut();
-            state.error = state.error.take().or(error);
-        }
+        let has_waiting = state.counts.waiting > 0;
+        let is_root = state.rank == 0;
+        drop(state);
+        let error = match scope {
+            ExitScope::Undelivered if has_waiting => self.first_undelivered(),
+            ExitScope::Stalled if is_root => Some(ActorError::Stalled),
+            _ => None,
+        };
+        let mut state = self.state.borrow_mut();
+        state.error = state.error.take().or(error);
     }
 
     pub(crate) fn unknown(&self) -> ActorError {

@@ -74,8 +74,14 @@ pub enum ActorError {
     NotHere { what: &'static str, rank: u32 },
     /// Nothing is left to do, and messages wait for chares that do not exist.
     #[error(
-        "nothing is left to do, but {method} waits for {chare}{index}, which {why}; {waiting} \
-         messages wait on this rank"
+        "nothing is left to do, but {method} waits for {chare}, which {why}; {waiting} messages \
+         wait on this rank"
     )]
-    Undelivered { chare: String, method: String, index: Index, why: &'static str, waiting: u64 },
+    Undelivered { chare: String, method: String, why: &'static str, waiting: u64 },
+    /// Nothing is left to do, and nothing will be.
+    #[error(
+        "no rank has anything left to do, and the program has not ended the job: it lacks an exit, \
+         or a message that it waits for was never sent"
+    )]
+    Stalled,
 }

@@ -1,6 +1,7 @@
 //! What the runtime asks of the layer below: messages between ranks.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use crate::arrays::{MessageArray, PooledArray};
 use crate::message::{ActorMessage, MessageHandle};
@@ -36,8 +37,9 @@ pub trait MachineLayer {
     /// Nanoseconds for which this thread has had the processor.
     fn processor_time(&self) -> u64;
 
-    /// Waits until a message may have arrived. The rank has nothing else to do.
-    fn wait(&mut self);
+    /// Waits until a message may have arrived, or no longer than a limit. Whether that has passed.
+    /// The rank has nothing else to do.
+    fn wait(&mut self, limit: Option<Duration>) -> bool;
 
     /// Ends all communication, once all ranks call this. What nobody has received is dropped.
     fn close(&mut self);

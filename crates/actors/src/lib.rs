@@ -13,6 +13,8 @@
 //!    multicast     the same to sections, and who belongs to them
 //!    results       what reductions give, and who is told
 //!    ending        quiescence, the end of the job, errors
+//!    stall         jobs that do not end themselves
+//!    undelivered   messages for which there is no chare
 //!    starting      what ranks keep until they have the read-only data
 //!    suspended     methods that wait: user-level threads and coroutines
 //!    synchronization  elements that are ready for load balancing
@@ -77,12 +79,14 @@ mod restart;
 mod results;
 pub mod runtime;
 pub mod section;
+mod stall;
 mod starting;
 mod state;
 mod suspended;
 mod sync_rounds;
 mod synchronization;
 pub mod tree;
+mod undelivered;
 
 pub use arrays::{ArrayMemory, MessageArray};
 pub use balance::{Balancer, BalancerOptions};

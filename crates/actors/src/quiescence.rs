@@ -15,6 +15,8 @@ pub struct MessageCounts {
     pub processed: u64,
     /// Messages put aside that are for chares which do not exist yet.
     pub waiting: u64,
+    /// What waits for something that is neither a message nor a chare.
+    pub outside: u64,
 }
 
 impl MessageCounts {
@@ -23,15 +25,21 @@ impl MessageCounts {
             sent: self.sent + other.sent,
             processed: self.processed + other.processed,
             waiting: self.waiting + other.waiting,
+            outside: self.outside + other.outside,
         }
+    }
+
+    /// Whether all messages were processed or put aside, unless the counts are of different times.
+    pub(crate) fn are_balanced(self) -> bool {
+        self.sent == self.processed + self.waiting
     }
 }
 
 /// What has to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaveStep {
-    /// Start a wave: tell the children, and count.
-    Start,
+    /// Start another wave, if somebody waits: tell the children, and count.
+    Start(MessageCounts),
     /// Tell the parent.
     Report(MessageCounts),
     /// Nothing is left to do anywhere.
@@ -86,9 +94,9 @@ impl Quiescence {
         if !is_root {
             return Some(WaveStep::Report(sums));
         }
-        let quiescent = sums.sent == sums.processed + sums.waiting && self.before == Some(sums);
+        let quiescent = sums.are_balanced() && self.before == Some(sums);
         self.before = (!quiescent).then_some(sums);
-        Some(if quiescent { WaveStep::Quiescent(sums) } else { WaveStep::Start })
+        Some(if quiescent { WaveStep::Quiescent(sums) } else { WaveStep::Start(sums) })
     }
 }
 
@@ -97,7 +105,7 @@ mod tests {
     use super::*;
 
     fn counts(sent: u64, processed: u64) -> MessageCounts {
-        MessageCounts { sent, processed, waiting: 0 }
+        MessageCounts { sent, processed, ..MessageCounts::default() }
     }
 
     #[test]
@@ -109,10 +117,11 @@ mod tests {
             root.child(child);
             root.idle(own, true)
         };
-        assert_eq!(wave(counts(1, 0), counts(0, 1)), Some(WaveStep::Start));
-        assert_eq!(wave(counts(2, 1), counts(0, 1)), Some(WaveStep::Start), "it has grown");
+        let again = |sent, processed| Some(WaveStep::Start(counts(sent, processed)));
+        assert_eq!(wave(counts(1, 0), counts(0, 1)), again(1, 1));
+        assert_eq!(wave(counts(2, 1), counts(0, 1)), again(2, 2), "it has grown");
         assert_eq!(wave(counts(2, 1), counts(0, 1)), Some(WaveStep::Quiescent(counts(2, 2))));
-        assert_eq!(wave(counts(2, 1), counts(0, 1)), Some(WaveStep::Start), "from the beginning");
+        assert_eq!(wave(counts(2, 1), counts(0, 1)), again(2, 2), "from the beginning");
     }
 
     #[test]
@@ -120,7 +129,7 @@ mod tests {
         let mut root = Quiescence::new(0);
         for _ in 0..3 {
             root.begin();
-            assert_eq!(root.idle(counts(3, 2), true), Some(WaveStep::Start));
+            assert_eq!(root.idle(counts(3, 2), true), Some(WaveStep::Start(counts(3, 2))));
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::message::{AT_HOME, ActorHeader, ActorMessage, BARRIER, MessageKind};
 use crate::queue::{MessageQueue, QueueOrder};
 use crate::quiescence::{MessageCounts, Quiescence};
 use crate::reduction::Contribution;
+use crate::stall::StallWatch;
 use crate::state::{NoSuchIndex, State};
 use crate::tree::SpanningTree;
 
@@ -58,6 +59,7 @@ impl Runtime {
             sections_made: 0,
             quiescence: Quiescence::new(SpanningTree::new(0, rank, ranks).children().count()),
             quiescence_clients: Vec::new(),
+            stall: StallWatch::new(),
             held: None,
             returned: ReturnedArrays::default(),
             program: None,

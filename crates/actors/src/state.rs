@@ -15,9 +15,10 @@ use crate::error::ActorError;
 use crate::index::Index;
 use crate::layer::MachineLayer;
 use crate::location::Lookup;
-use crate::message::{ActorHeader, ActorMessage, COPY, EXPEDITED, MessageHandle, MessageKind};
+use crate::message::{ActorMessage, COPY, EXPEDITED, MessageHandle, MessageKind};
 use crate::queue::MessageQueue;
 use crate::quiescence::{MessageCounts, Quiescence};
+use crate::stall::StallWatch;
 use crate::tree::SpanningTree;
 
 /// While the queue is not empty and nothing arrives, the layer below is polled once in so many
@@ -47,6 +48,7 @@ pub(crate) struct State {
     pub(crate) checkpoint: PendingCheckpoint,
     /// Collections of a checkpoint whose reductions may begin once all elements are restored.
     pub(crate) opening: Vec<CollectionId>,
+    pub(crate) stall: StallWatch,
     /// What has arrived before the read-only data; nothing once the rank has begun.
     pub(crate) held: Option<Vec<(u32, ActorMessage)>>,
     /// Arrays of this rank that nobody reads any more.
@@ -180,22 +182,5 @@ impl State {
             self.counts.waiting -= 1;
             self.queue.push(message);
         }
-    }
-
-    /// A message that waits, and why it does, as the end of a sentence about its chare.
-    pub(crate) fn first_waiting(&self) -> Option<(ActorHeader, &'static str)> {
-        let header = |messages: &[MessageHandle]| messages.first().map(|first| *first.header());
-        for collection in self.collections.values() {
-            if let Some((index, messages)) = collection.waiting.iter().next() {
-                let is_deleted = collection.location.find(index) == Lookup::Deleted;
-                let why = if is_deleted { "has been deleted" } else { "was never made" };
-                return Some((header(messages)?, why));
-            }
-            if let Some(requests) = collection.inserting.values().next() {
-                return Some((header(requests)?, "exists, so it was not made again"));
-            }
-        }
-        let ahead = self.early.values().flatten().next()?;
-        Some((*ahead.message.header(), "is in a collection that was never made"))
     }
 }

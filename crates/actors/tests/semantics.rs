@@ -1,154 +1,21 @@
 //! What programs of chares see, on simulated ranks: groups, single chares, callbacks, the end of a
 //! job, and sentences for wrong calls.
 
+#[path = "semantics/ending.rs"]
+mod ending;
+#[path = "semantics/job.rs"]
+mod job;
+#[path = "semantics/sections.rs"]
+mod sections;
 mod support;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use support::{WireEnd, Wires};
-use towpath_actors::collection::ObjectId;
+use job::{FINGERPRINT, Job, at, options};
 use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::runtime::{broadcast, invocation};
-use towpath_actors::{
-    ActorError, ActorHeader, ActorMessage, ChareCallback, ChareId, Chares, CollectionId,
-    CollectionOptions, Contribution, HomeMap, Index, MessageHandle, QueueOrder, Runtime,
-};
-
-/// What ranks compare when they begin.
-const FINGERPRINT: u64 = 77;
-
-type Method = dyn Fn(&Runtime, ChareId, &ActorMessage) -> Result<(), String>;
-
-/// Chares without state, whose only method is a function of the test.
-struct Stateless {
-    method: Rc<Method>,
-    /// What the ranks have been told, as "rank function value".
-    told: Rc<RefCell<Vec<String>>>,
-}
-
-impl Chares for Stateless {
-    fn construct(&self, _: &Runtime, _: ChareId, _: &ActorMessage) -> Result<ObjectId, String> {
-        Ok(0)
-    }
-
-    fn invoke(
-        &self,
-        runtime: &Runtime,
-        id: ChareId,
-        _: ObjectId,
-        message: MessageHandle,
-    ) -> Result<(), String> {
-        (self.method)(runtime, id, &message)
-    }
-
-    fn pack(&self, _: &Runtime, _: u32, _: ObjectId, header: ActorHeader) -> ActorMessage {
-        ActorMessage::of(header, &[])
-    }
-
-    fn unpack(&self, _: &Runtime, _: u32, _: ChareId, _: &[u8]) -> Result<ObjectId, String> {
-        Ok(0)
-    }
-
-    fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) {}
-
-    fn combine(&self, _: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {
-        if into.len() != value.len() {
-            return Err(format!("{} bytes meet {}", into.len(), value.len()));
-        }
-        into.iter_mut().zip(value).for_each(|(sum, byte)| *sum += byte);
-        Ok(())
-    }
-
-    fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]) -> Result<(), String> {
-        let rank = runtime.rank();
-        self.told.borrow_mut().push(format!("{rank} {function} {value:?}"));
-        Ok(())
-    }
-
-    fn begin(&self, fingerprint: u64, data: &[u8]) -> Result<(), String> {
-        if fingerprint != FINGERPRINT {
-            return Err("another program".into());
-        }
-        assert_eq!(data, b"read-only");
-        Ok(())
-    }
-
-    fn chare_type(&self, constructor: u32) -> u32 {
-        constructor
-    }
-
-    fn chare_name(&self, chare: u32) -> String {
-        format!("Chare{chare}")
-    }
-
-    fn entry_name(&self, entry: u32) -> String {
-        format!("method{entry}")
-    }
-}
-
-/// The ranks of a job.
-struct Job {
-    runtimes: Vec<Runtime>,
-    wires: Rc<RefCell<Wires>>,
-    told: Rc<RefCell<Vec<String>>>,
-}
-
-impl Job {
-    fn new(
-        ranks: u32,
-        method: impl Fn(&Runtime, ChareId, &ActorMessage) -> Result<(), String> + 'static,
-    ) -> Job {
-        Job::seeded(7, ranks, method)
-    }
-
-    /// The seed decides how messages are delayed.
-    fn seeded(
-        seed: u64,
-        ranks: u32,
-        method: impl Fn(&Runtime, ChareId, &ActorMessage) -> Result<(), String> + 'static,
-    ) -> Job {
-        let (wires, told) = (Wires::new(ranks, seed), Rc::new(RefCell::default()));
-        let method: Rc<Method> = Rc::new(method);
-        let runtime = |rank| {
-            let chares = Stateless { method: method.clone(), told: told.clone() };
-            let layer = WireEnd { wires: wires.clone(), rank };
-            Runtime::new(Box::new(layer), Box::new(chares), QueueOrder::Fifo)
-        };
-        Job { runtimes: (0..ranks).map(runtime).collect(), wires, told }
-    }
-
-    /// Lets all ranks work for so long that nothing is left to do.
-    fn work(&self) {
-        for _ in 0..2000 {
-            self.runtimes.iter().for_each(|runtime| {
-                runtime.step();
-            });
-        }
-        assert!(self.wires.borrow().are_empty(), "messages are under way");
-    }
-
-    fn ends(&self) -> Vec<Result<Option<i32>, ActorError>> {
-        self.runtimes.iter().map(Runtime::ended).collect()
-    }
-
-    /// What rank 0 says of the end.
-    fn sentence(&self) -> String {
-        self.work();
-        let errors: Vec<ActorError> = self.ends().into_iter().filter_map(Result::err).collect();
-        assert_eq!(errors.len(), 1, "one rank has found the error: {errors:?}");
-        assert!(self.ends().into_iter().all(|end| end.map_or(true, |code| code == Some(1))));
-        errors[0].to_string()
-    }
-}
-
-fn options(map: HomeMap, filled: bool) -> CollectionOptions {
-    CollectionOptions { chare: 3, constructor: 0, map, filled, parameters: Vec::new() }
-}
-
-fn at(collection: CollectionId, index: i32) -> ChareId {
-    ChareId { collection, index: Index::one(index) }
-}
+use towpath_actors::{ChareCallback, ChareId, Contribution, HomeMap, Index, Runtime};
 
 /// Every chare contributes its index to one reduction of the method's collection.
 fn contribute(runtime: &Runtime, id: ChareId, bytes: usize) -> Result<(), String> {

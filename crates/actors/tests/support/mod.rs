@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::time::Duration;
 
 use fastrand::Rng;
 use towpath_actors::message::{HEADER_BYTES, MessageHandle};
@@ -91,7 +92,10 @@ impl MachineLayer for WireEnd {
         self.time()
     }
 
-    fn wait(&mut self) {}
+    fn wait(&mut self, limit: Option<Duration>) -> bool {
+        // Delays may be longer than any limit.
+        limit.is_some() && self.wires.borrow_mut().random.bool()
+    }
 
     fn close(&mut self) {}
 }

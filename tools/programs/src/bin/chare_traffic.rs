@@ -1,7 +1,8 @@
 //! Random programs of chares over MPI, one after the other in one job: messages, broadcasts,
 //! reductions and migrations, checked by sums over all ranks when a program is quiescent.
 //!
-//! `mpiexec -n RANKS chare_traffic PROGRAMS SEED`: rank 0 prints "ok", or a sentence.
+//! `mpiexec -n RANKS chare_traffic PROGRAMS SEED`: rank 0 prints "ok", or a sentence. Without
+//! programs, it does nothing, so the runtime ends the job.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -373,7 +374,7 @@ fn main() {
     let traffic = Rc::new(RefCell::new(rank));
     let order = QueueOrder::Random(fastrand::Rng::with_seed(own));
     let runtime = Runtime::new(layer, Box::new(Traffic(traffic.clone())), order);
-    if runtime.rank() == 0 {
+    if runtime.rank() == 0 && programs > 0 {
         Traffic(traffic).next(&runtime);
     }
     let code = runtime.run().unwrap_or_else(|error| {

@@ -1,0 +1,90 @@
+//! Jobs that do not end themselves, on simulated ranks.
+
+use towpath_actors::runtime::invocation;
+use towpath_actors::{ActorError, ChareCallback, HomeMap};
+
+use crate::job::{Job, at, options};
+
+#[test]
+fn a_job_in_which_nothing_is_left_to_do_ends_with_a_sentence() {
+    for ranks in [1, 2, 7] {
+        let job = Job::new(ranks, |_, _, _| Ok(()));
+        let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![9]), true));
+        job.runtimes[0].invoke(invocation(at(array.unwrap(), 8), 1, &[])).unwrap();
+        job.run();
+        let mut ends = job.ends();
+        assert_eq!(ends.remove(0), Err(ActorError::Stalled));
+        assert!(ends.into_iter().all(|end| end == Ok(Some(1))));
+    }
+}
+
+#[test]
+fn messages_for_chares_that_were_never_made_are_named_then() {
+    let job = Job::new(3, |_, _, _| Ok(()));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Hash, false)).unwrap();
+    for method in [6, 6, 8] {
+        job.runtimes[1].invoke(invocation(at(array, 4), method, &[])).unwrap();
+    }
+    job.run();
+    assert!(job.sentence().starts_with("nothing is left to do, but method6 waits for Chare3[4]"));
+    let undelivered: Vec<String> = job.runtimes.iter().flat_map(|r| r.undelivered()).collect();
+    assert_eq!(
+        undelivered,
+        [
+            "2 messages of method6 were not delivered: Chare3[4] was never made",
+            "1 messages of method8 were not delivered: Chare3[4] was never made"
+        ]
+    );
+}
+
+#[test]
+fn messages_to_deleted_chares_are_named_after_any_end() {
+    let job = Job::new(2, |runtime, id, _| runtime.delete(id).map_err(|error| error.to_string()));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![4]), true)).unwrap();
+    for _ in 0..3 {
+        job.runtimes[0].invoke(invocation(at(array, 2), 6, &[])).unwrap();
+    }
+    job.work();
+    job.runtimes[1].exit(0);
+    job.work();
+    assert!(job.ends().into_iter().all(|end| end == Ok(Some(0))));
+    let undelivered: Vec<String> = job.runtimes.iter().flat_map(|r| r.undelivered()).collect();
+    assert_eq!(
+        undelivered,
+        ["2 messages of method6 were not delivered: Chare3[2] has been deleted"]
+    );
+}
+
+#[test]
+fn a_job_that_waits_for_something_outside_goes_on() {
+    let job = Job::new(3, |_, _, _| Ok(()));
+    job.runtimes[1].begin_outside();
+    job.run();
+    assert!(job.ends().into_iter().all(|end| end == Ok(None)));
+    job.runtimes[2].start_quiescence(ChareCallback::Function { rank: 0, function: 4 });
+    job.run();
+    assert_eq!(*job.told.borrow(), ["0 4 []"], "quiescence is about messages");
+    assert!(job.ends().into_iter().all(|end| end == Ok(None)));
+    job.runtimes[1].end_outside();
+    job.run();
+    assert_eq!(job.ends()[0], Err(ActorError::Stalled));
+}
+
+#[test]
+fn a_job_in_which_something_is_left_to_do_does_not_end() {
+    let job = Job::new(3, |runtime, id, message| {
+        let next = at(id.collection, (id.index.words()[0] + 1) % 5);
+        let left = u32::from_ne_bytes(message.payload().try_into().unwrap());
+        if left == 0 {
+            runtime.exit(9);
+            return Ok(());
+        }
+        let message = invocation(next, 1, &(left - 1).to_ne_bytes());
+        runtime.invoke(message).map_err(|error| error.to_string())
+    });
+    let array =
+        job.runtimes[0].create_collection(options(HomeMap::RoundRobin(vec![5]), true)).unwrap();
+    job.runtimes[0].invoke(invocation(at(array, 0), 1, &300_u32.to_ne_bytes())).unwrap();
+    job.run();
+    assert!(job.ends().into_iter().all(|end| end == Ok(Some(9))), "{:?}", job.ends());
+}
