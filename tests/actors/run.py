@@ -8,8 +8,8 @@ and a checkpoint of two ranks from which other numbers of ranks go on.
     run.py --programs 10000  more programs in each job
     run.py --seed 7          other ones
 
-A job passes when it ends in time with status 0 and says what it should. Prints "N passed, M
-failed".
+A job passes when it ends in time with status 0 and says what it should. A job that does nothing
+passes when it ends with status 1 and a sentence. Prints "N passed, M failed".
 """
 
 import argparse
@@ -26,8 +26,11 @@ import environments  # noqa: E402
 
 CARGO = os.environ.get("CARGO", "cargo")
 BUILD = [CARGO, "build", "-q", "-p", "towpath-programs", "--bin", "chare_traffic", "--bin", "chare_balance"]
-PROGRAM = environments.ROOT / "target/debug/chare_traffic"
-BALANCE = environments.ROOT / "target/debug/chare_balance"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", environments.ROOT / "target"))
+PROGRAM = TARGET / "debug/chare_traffic"
+BALANCE = TARGET / "debug/chare_balance"
+# Seconds in which a job ends that does nothing, and what it says.
+STALL, SENTENCE = 5, "no rank has anything left to do"
 TAIL = 15
 STANDARD, MPICH = "libmpi_abi.so.1", "libmpi.so.12"
 
@@ -48,6 +51,14 @@ def jobs(prefix):
         start = [mpich / "bin/mpiexec"]
         yield f"MPICH, {ranks} ranks", start, mpich / "lib" / STANDARD, ranks, share
     yield "MPICH, MPICH ABI, 2 ranks", start, mpich / "lib" / MPICH, 2, 1
+
+
+def stalls(prefix):
+    """Jobs that do nothing: name, mpiexec, the MPI library, ranks."""
+    mpich = environments.venv("mpich")
+    for ranks in (1, 3):
+        yield f"Towpath, {ranks} ranks", prefix / "bin/mpiexec", prefix / "lib" / STANDARD, ranks
+    yield "MPICH, 2 ranks", mpich / "bin/mpiexec", mpich / "lib" / STANDARD, 2
 
 
 def run(words, library, limit):
@@ -90,6 +101,11 @@ def results(options):
                                  60 + programs // 10)
             well = status == 0 and "ok" in output.split()
             yield f"{name}, {programs} programs", well, output
+    for name, start, library, ranks in stalls(prefix):
+        name = f"{name}, nothing to do"
+        if re.search(options.filter, name):
+            status, said = run([start, "-n", ranks, PROGRAM, 0, 1], library, STALL)
+            yield name, status == 1 and SENTENCE in said, said
     if re.search(options.filter, BALANCE.name):
         yield from balanced(prefix)
 

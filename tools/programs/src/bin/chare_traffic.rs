@@ -1,5 +1,5 @@
 //! Random programs of chares over MPI, one after the other in one job: messages, broadcasts,
-//! reductions and migrations, checked by sums over all ranks when a program is quiescent.
+//! reductions, sections and migrations, checked by sums over all ranks when a program is quiescent.
 //!
 //! `mpiexec -n RANKS chare_traffic PROGRAMS SEED`: rank 0 prints "ok", or a sentence. Without
 //! programs, it does nothing, so the runtime ends the job.
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use towpath_actors::collection::ObjectId;
-use towpath_actors::reducers::{NumberOperation, NumberType, of_numbers};
+use towpath_actors::reducers::{NOP, NumberOperation, NumberType, of_numbers};
 use towpath_actors::runtime::{broadcast, invocation};
 use towpath_actors::{
     ActorHeader, ActorMessage, ChareCallback, ChareId, Chares, CollectionId, CollectionOptions,
-    Contribution, HomeMap, Index, MessageHandle, QueueOrder, Runtime,
+    Contribution, HomeMap, Index, MessageHandle, QueueOrder, Runtime, SectionId,
 };
 
 /// Entry methods and constructors.
@@ -27,6 +27,10 @@ const QUIESCENT: u64 = 1;
 const REPORTED: u64 = 2;
 const REDUCED: u64 = 3;
 const RETURNED: u64 = 4;
+const ANSWERED: u64 = 5;
+/// What a message is, in its third word.
+const BROADCAST: u64 = 1;
+const MULTICAST: u64 = 2;
 /// Longest padding of a message: some are longer than the layer sends at once.
 const LONGEST: usize = 40_000;
 /// Longest array: some are lent where ranks share memory.
@@ -46,16 +50,23 @@ struct Sums {
     /// Arrays that were sent, and that nobody reads any more.
     arrays: u64,
     returned: u64,
+    /// Sections, of which each gets one multicast; their members; deliveries; and reductions.
+    sections: [u64; 2],
+    reached: [u64; 2],
 }
 
 impl Sums {
-    fn words(&self) -> [u64; 10] {
+    fn words(&self) -> [u64; 14] {
         let [sent, sum] = self.sent;
         let [received, total] = self.received;
         let (broadcasts, delivered) = (self.broadcasts, self.delivered);
+        let ([sections, members], [answered, reached]) = (self.sections, self.reached);
         let (elements, invoked) = (self.elements, self.invoked);
         let (arrays, returned) = (self.arrays, self.returned);
-        [sent, sum, received, total, broadcasts, delivered, elements, invoked, arrays, returned]
+        let of_all = [broadcasts, delivered, elements, invoked];
+        let of_sections = [sections, members, answered, reached];
+        let parts = [[sent, sum, received, total], of_all, of_sections].concat();
+        [&parts[..], &[arrays, returned]].concat().try_into().expect("fourteen")
     }
 }
 
@@ -163,16 +174,24 @@ impl Traffic {
         for array in message.arrays() {
             assert!(array.bytes().chunks(8).all(|word| *word == words[..8]), "an array");
         }
-        let (number, budget, is_broadcast) = (word(0), word(8) as u32, word(16) == 1);
+        let (number, budget, is_for) = (word(0), word(8) as u32, word(16));
         {
             let rank = &mut *self.0.borrow_mut();
             rank.objects.get_mut(&object).expect("the object is here").invoked += 1;
-            if is_broadcast {
-                rank.sums.delivered += 1;
-            } else {
-                rank.sums.received[0] += 1;
-                rank.sums.received[1] = rank.sums.received[1].wrapping_add(number);
+            match is_for {
+                BROADCAST => rank.sums.delivered += 1,
+                MULTICAST => rank.sums.reached[1] += 1,
+                _ => {
+                    rank.sums.received[0] += 1;
+                    rank.sums.received[1] = rank.sums.received[1].wrapping_add(number);
+                }
             }
+        }
+        if let Some(section) = SectionId::of(message.header()) {
+            let callback = ChareCallback::Function { rank: runtime.rank(), function: ANSWERED };
+            let contribution =
+                Contribution { reducer: NOP, elements: 1, callback: Some(callback), value: vec![] };
+            runtime.contribute_to_section(id, section, contribution).expect("it is a member");
         }
         let mut left = budget;
         while left > 0 {
@@ -190,14 +209,14 @@ impl Traffic {
     }
 
     fn act(&self, runtime: &Runtime, id: ChareId, object: ObjectId, budget: u32) {
-        let choice = self.0.borrow_mut().random.u8(..6);
+        let choice = self.0.borrow_mut().random.u8(..7);
         match choice {
             0 => {
                 let payload = {
                     let rank = &mut *self.0.borrow_mut();
                     rank.sums.broadcasts += 1;
                     let (_, mut payload) = payload(&mut rank.random, budget / rank.elements);
-                    payload[16..24].copy_from_slice(&1_u64.to_ne_bytes());
+                    payload[16..24].copy_from_slice(&BROADCAST.to_ne_bytes());
                     payload
                 };
                 let message = broadcast(id.collection, WORK, &payload);
@@ -216,8 +235,27 @@ impl Traffic {
                 };
                 runtime.contribute(id, contribution).expect("the chare is here");
             }
+            2 => self.multicast(runtime, id.collection, budget),
             _ => self.send(runtime, id.collection, budget),
         }
+    }
+
+    /// Makes a section of some elements, and sends them a message.
+    fn multicast(&self, runtime: &Runtime, collection: CollectionId, budget: u32) {
+        let (members, payload) = {
+            let rank = &mut *self.0.borrow_mut();
+            // One at least, so there is an answer.
+            let others = (1..rank.elements.cast_signed()).filter(|_| rank.random.bool());
+            let members: Vec<Index> = others.chain([0]).map(Index::one).collect();
+            rank.sums.sections[0] += 1;
+            rank.sums.sections[1] += members.len() as u64;
+            let (_, mut payload) = payload(&mut rank.random, budget / rank.elements);
+            payload[16..24].copy_from_slice(&MULTICAST.to_ne_bytes());
+            (members, payload)
+        };
+        let section = runtime.create_section(collection, &members).expect("the elements exist");
+        let message = self.with_array(runtime, broadcast(collection, WORK, &payload));
+        runtime.multicast(section, message).expect("it was made");
     }
 
     /// A branch of the group says what its rank has counted.
@@ -241,8 +279,9 @@ impl Traffic {
         assert_eq!(sums[0..2], sums[2..4], "messages sent and received, and their sums");
         assert_eq!(sums[4] * elements, sums[5], "broadcasts and their deliveries");
         assert_eq!(sums[6], elements, "elements");
-        assert_eq!(sums[7], sums[2] + sums[5], "what elements have counted");
-        assert_eq!(sums[8], sums[9], "arrays sent and returned");
+        assert_eq!(sums[7], sums[2] + sums[5] + sums[11], "what elements have counted");
+        assert_eq!(sums[8..10], sums[10..12], "sections and their members, answers and deliveries");
+        assert_eq!(sums[12], sums[13], "arrays sent and returned");
     }
 
     /// Rank 0 has a result of the array's reductions, which come in the order of their numbers.
@@ -335,6 +374,7 @@ impl Chares for Traffic {
                 self.next(runtime);
             }
             RETURNED => self.0.borrow_mut().sums.returned += 1,
+            ANSWERED => self.0.borrow_mut().sums.reached[0] += 1,
             _ => self.reduced(value),
         }
         Ok(())
