@@ -53,7 +53,7 @@ impl Chares for Program {
     ) -> Result<ObjectId, String> {
         let entry = self.entry(message.header().entry)?;
         let construct = entry.construct.ok_or("it is no constructor")?;
-        let copy = message.readdressed(*message.header());
+        let copy = message.copy(*message.header());
         let mut received = ReceivedMessage::new(copy.into());
         // SAFETY: functions of the program are called as the header says; the message lives until
         // this one returns.
