@@ -2,7 +2,8 @@
 //! while, it starts waves of quiescence detection of its own. If they find that no rank has
 //! anything to do and that nobody waits for quiescence, nothing will ever happen, and the job ends.
 //!
-//! Waves that find work cost little: the next one comes after a hundred times as long.
+//! Waves that find work cost little: the next one comes after a hundred times as long, but not much
+//! later, because a rank that is busy for long makes a wave long and not costly.
 
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,8 @@ use crate::state::State;
 const IDLE: Duration = Duration::from_secs(1);
 /// How many times as long as the last wave that is, at least.
 const TIMES: u32 = 100;
+/// How long it is at most.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// Rank 0's watch.
 #[derive(Debug)]
@@ -41,7 +44,7 @@ impl StallWatch {
             self.wave = Some((Instant::now(), true));
             return true;
         }
-        self.pause = IDLE.max(began.elapsed() * TIMES);
+        self.pause = began.elapsed().saturating_mul(TIMES).clamp(IDLE, LONGEST);
         false
     }
 
@@ -114,6 +117,9 @@ mod tests {
         assert!(watch.found_work(true));
         std::thread::sleep(Duration::from_millis(30));
         assert!(!watch.found_work(true), "something has happened between two waves");
-        assert!((3 * IDLE..60 * IDLE).contains(&watch.pause), "{:?}", watch.pause);
+        assert!((3 * IDLE..=LONGEST).contains(&watch.pause), "{:?}", watch.pause);
+        watch.wave = Some((Instant::now() - 3 * IDLE, true));
+        assert!(!watch.found_work(true), "a rank was busy");
+        assert_eq!(watch.pause, LONGEST);
     }
 }
