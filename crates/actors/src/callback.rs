@@ -31,6 +31,19 @@ pub enum ChareCallback {
         /// The reference number that the message has.
         reference: u32,
     },
+    /// An entry method of all members of a section.
+    Section {
+        /// Its collection.
+        collection: u64,
+        /// The rank that has made it.
+        root: u32,
+        /// Which one of that rank it is.
+        number: u32,
+        /// The entry method.
+        entry: u32,
+        /// The reference number that the message has.
+        reference: u32,
+    },
     /// A function of the program on one rank ([`crate::Chares::call_back`]).
     Function {
         /// The rank.

@@ -10,7 +10,7 @@ use crate::location::{HomeMap, Location, Lookup};
 use crate::message::MessageHandle;
 use crate::places::Places;
 use crate::reduction::Reductions;
-use crate::section::{Membership, Section, SectionId};
+use crate::section::{Membership, SectionId, SectionPart};
 use crate::sync_rounds::SyncRounds;
 use crate::tree::SpanningTree;
 
@@ -155,7 +155,7 @@ pub(crate) struct Collection {
     pub(crate) asked: FxHashMap<u32, u64>,
     pub(crate) barriers: u32,
     /// Sections of which this rank has heard.
-    pub(crate) sections: FxHashMap<SectionId, Section>,
+    pub(crate) sections: FxHashMap<SectionId, SectionPart>,
 }
 
 impl Collection {
@@ -187,9 +187,9 @@ impl Collection {
     }
 
     /// This rank's part of a section.
-    pub(crate) fn section(&mut self, id: SectionId) -> &mut Section {
+    pub(crate) fn section(&mut self, id: SectionId) -> &mut SectionPart {
         let tree = self.tree.below(id.root);
-        self.sections.entry(id).or_insert_with(|| Section::new(tree))
+        self.sections.entry(id).or_insert_with(|| SectionPart::new(tree))
     }
 
     /// Makes an element of this rank a member of a section. Whether it is here.

@@ -1,86 +1,13 @@
-//! Quiescence, the end of the job, and errors that end it.
+//! The end of the job, and errors that end it.
 
-use crate::callback::ChareCallback;
 use crate::chares::ChareId;
 use crate::collection::{CollectionId, NO_TYPE};
 use crate::control::{ControlMessage, ExitScope};
 use crate::error::ActorError;
 use crate::message::ActorHeader;
-use crate::quiescence::WaveStep;
 use crate::runtime::Runtime;
 
 impl Runtime {
-    /// At rank 0: somebody wants to be told of quiescence.
-    pub(crate) fn await_quiescence(&self, callback: ChareCallback) {
-        let mut state = self.state.borrow_mut();
-        state.quiescence_clients.push(callback);
-        let is_active = state.quiescence.is_active();
-        drop(state);
-        if !is_active {
-            self.count_messages();
-        }
-    }
-
-    /// Starts a wave of quiescence detection here and below.
-    pub(crate) fn count_messages(&self) {
-        let mut state = self.state.borrow_mut();
-        state.quiescence.begin();
-        for child in state.job_tree().children() {
-            let count = ControlMessage::CountMessages;
-            state.tell(child, CollectionId::SINGLE_CHARES, count);
-        }
-    }
-
-    /// The rank has nothing to do: answers a wave. Whether there was one.
-    pub(crate) fn idle(&self) -> bool {
-        let mut state = self.state.borrow_mut();
-        let (counts, tree) = (state.counts, state.job_tree());
-        let Some(step) = state.quiescence.idle(counts, tree.parent().is_none()) else {
-            return false;
-        };
-        match step {
-            WaveStep::Start(counts) => {
-                let is_awaited = !state.quiescence_clients.is_empty();
-                let goes_on = state.stall.found_work(counts.are_balanced()) || is_awaited;
-                drop(state);
-                if goes_on {
-                    self.count_messages();
-                }
-            }
-            WaveStep::Report(counts) => {
-                let counted = ControlMessage::Counted(counts);
-                let parent = tree.parent().unwrap_or(0);
-                state.tell(parent, CollectionId::SINGLE_CHARES, counted);
-            }
-            WaveStep::Quiescent(counts) => {
-                state.stall.end();
-                drop(state);
-                if counts.waiting > 0 && counts.outside == 0 {
-                    self.exit_here(1, ExitScope::Undelivered);
-                    return true;
-                }
-                match self.is_for_checkpoint() {
-                    Ok(false) => {}
-                    Ok(true) => return true,
-                    Err(error) => {
-                        self.fail(error);
-                        return true;
-                    }
-                }
-                let clients = std::mem::take(&mut self.state.borrow_mut().quiescence_clients);
-                if clients.is_empty() {
-                    self.stalled(counts.outside);
-                }
-                for client in clients {
-                    if let Err(error) = self.call(client, &[]) {
-                        self.fail(error);
-                    }
-                }
-            }
-        }
-        true
-    }
-
     pub(crate) fn exit_here(&self, code: i32, scope: ExitScope) {
         let mut state = self.state.borrow_mut();
         if state.exit.is_some() || (scope == ExitScope::Request && state.rank != 0) {

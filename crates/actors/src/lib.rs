@@ -12,8 +12,9 @@
 //!    delivery      broadcasts, from the request to the methods
 //!    multicast     the same to sections, and who belongs to them
 //!    results       what reductions give, and who is told
-//!    ending        quiescence, the end of the job, errors
-//!    stall         jobs that do not end themselves
+//!    idle          quiescence, and jobs that do not end themselves
+//!      stall       when rank 0 looks whether anything is left to do
+//!    ending        the end of the job, errors
 //!    undelivered   messages for which there is no chare
 //!    starting      what ranks keep until they have the read-only data
 //!    suspended     methods that wait: user-level threads and coroutines
@@ -60,6 +61,7 @@ mod delivery;
 mod dispatch;
 mod ending;
 pub mod error;
+mod idle;
 pub mod index;
 pub mod layer;
 mod leading;

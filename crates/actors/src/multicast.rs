@@ -182,7 +182,9 @@ impl Runtime {
         let mut header = *message.header();
         let mut guard = self.state.borrow_mut();
         let state = &mut *guard;
-        let Some(id) = SectionId::of(&header).filter(|id| id.number <= state.sections_made) else {
+        let Some(id) = SectionId::of(&header)
+            .filter(|id| id.root == state.rank && id.number <= state.sections_made)
+        else {
             drop(guard);
             return Err(self.unknown());
         };

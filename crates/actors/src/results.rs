@@ -105,6 +105,11 @@ impl Runtime {
                 let kind = MessageKind::Broadcast;
                 self.broadcast(result(kind, collection, None, entry, reference));
             }
+            ChareCallback::Section { collection, root, number, entry, reference } => {
+                let section = SectionId { collection: CollectionId(collection), root, number };
+                let kind = MessageKind::MulticastRequest;
+                self.multicast(section, result(kind, collection, None, entry, reference))?;
+            }
             ChareCallback::Function { rank, function } => {
                 self.check_rank(Some(rank))?;
                 let value = value.to_vec();

@@ -153,15 +153,15 @@ pub(crate) fn branches(parts: &[Part]) -> impl Iterator<Item = &[Part]> {
 
 /// One rank's part of a section.
 #[derive(Debug)]
-pub(crate) struct Section {
+pub(crate) struct SectionPart {
     pub(crate) reductions: Reductions,
     /// At the root.
-    pub(crate) members: Members,
+    pub(crate) members: SectionMembers,
 }
 
 /// What the root of a section knows of its members.
 #[derive(Debug, Default)]
-pub(crate) struct Members {
+pub(crate) struct SectionMembers {
     places: FxHashMap<Index, u32>,
     /// How many have not said that they know, once the section is made.
     joining: Option<usize>,
@@ -169,17 +169,17 @@ pub(crate) struct Members {
     pub(crate) held: Vec<MessageHandle>,
 }
 
-impl Section {
+impl SectionPart {
     /// The part of a rank that sees this tree.
-    pub(crate) fn new(tree: SpanningTree) -> Section {
+    pub(crate) fn new(tree: SpanningTree) -> SectionPart {
         let mut reductions = Reductions::new(tree);
         // Only the root knows how many members there are.
         reductions.begin_elsewhere(0);
-        Section { reductions, members: Members::default() }
+        SectionPart { reductions, members: SectionMembers::default() }
     }
 }
 
-impl Members {
+impl SectionMembers {
     /// The section is made of these, at the ranks where they are believed to be.
     pub(crate) fn create(&mut self, places: FxHashMap<Index, u32>) {
         self.joining = Some(places.len());

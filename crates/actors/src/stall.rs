@@ -1,4 +1,4 @@
-//! Jobs in which nothing is left to do and that nobody ends. When rank 0 has had nothing to do for a
+//! Jobs in which nothing is left to do and that nobody ends. If rank 0 has had nothing to do for a
 //! while, it starts waves of quiescence detection of its own. If they find that no rank has
 //! anything to do and that nobody waits for quiescence, nothing will ever happen, and the job ends.
 //!
@@ -6,10 +6,6 @@
 //! later, because a rank that is busy for long makes a wave long and not costly.
 
 use std::time::{Duration, Instant};
-
-use crate::control::ExitScope;
-use crate::runtime::Runtime;
-use crate::state::State;
 
 /// How long rank 0 has nothing to do before it starts a wave, at least.
 const IDLE: Duration = Duration::from_secs(1);
@@ -32,7 +28,13 @@ impl StallWatch {
         StallWatch { pause: IDLE, wave: None }
     }
 
-    fn begin(&mut self) {
+    /// How long rank 0 waits before it starts a wave.
+    pub(crate) fn pause(&self) -> Duration {
+        self.pause
+    }
+
+    /// A wave begins that nobody has asked for.
+    pub(crate) fn begin(&mut self) {
         self.wave = Some((Instant::now(), false));
     }
 
@@ -51,53 +53,6 @@ impl StallWatch {
     /// Waves have ended.
     pub(crate) fn end(&mut self) {
         self.wave = None;
-    }
-}
-
-impl State {
-    /// How long this rank waits before it starts a wave, if it is rank 0.
-    fn until_wave(&self) -> Option<Duration> {
-        if self.rank != 0 || self.quiescence.is_active() || self.counts.outside > 0 {
-            return None;
-        }
-        // Without other ranks, nothing can arrive.
-        Some(if self.ranks == 1 { Duration::ZERO } else { self.stall.pause })
-    }
-}
-
-impl Runtime {
-    /// Waits until there may be something to do. This rank has nothing to do now; if no rank ever
-    /// will, the job ends.
-    pub fn wait(&self) {
-        let mut state = self.state.borrow_mut();
-        let limit = state.until_wave();
-        let has_passed = limit == Some(Duration::ZERO) || state.layer.wait(limit);
-        if has_passed && limit.is_some() {
-            state.stall.begin();
-            drop(state);
-            self.count_messages();
-        }
-    }
-
-    /// Something on this rank waits for what is neither a message nor a chare, until
-    /// [`Runtime::end_outside`]: the job does not end because nothing else is left to do. Whoever
-    /// calls this lets the scheduler go on by [`Runtime::step`], because a rank that has nothing to
-    /// do sleeps until a message comes.
-    pub fn begin_outside(&self) {
-        self.state.borrow_mut().counts.outside += 1;
-    }
-
-    /// It waits no longer.
-    pub fn end_outside(&self) {
-        let outside = &mut self.state.borrow_mut().counts.outside;
-        *outside = outside.saturating_sub(1);
-    }
-
-    /// At rank 0: nothing is left to do, and nobody wants to be told.
-    pub(crate) fn stalled(&self, outside: u64) {
-        if outside == 0 {
-            self.exit_here(1, ExitScope::Stalled);
-        }
     }
 }
 

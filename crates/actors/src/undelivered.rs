@@ -15,7 +15,7 @@ const NO_COLLECTION: &str = "is in a collection that was never made";
 const NO_MEMBER: &str = "is in a section whose members were not all made";
 
 /// Messages of one method for one chare that wait.
-struct Waiting {
+struct WaitingMessages {
     first: ActorHeader,
     why: &'static str,
     messages: usize,
@@ -23,7 +23,7 @@ struct Waiting {
 
 impl State {
     /// The messages that wait on this rank, in the order of chares.
-    fn waiting(&self) -> Vec<Waiting> {
+    fn waiting(&self) -> Vec<WaitingMessages> {
         let mut all = Vec::new();
         let mut add = |messages: &[MessageHandle], why| {
             all.extend(messages.iter().map(|message| (*message.header(), why)));
@@ -46,7 +46,11 @@ impl State {
             key(one) == key(other) && one.kind() == other.kind() && why == reason
         });
         groups
-            .map(|group| Waiting { first: group[0].0, why: group[0].1, messages: group.len() })
+            .map(|group| WaitingMessages {
+                first: group[0].0,
+                why: group[0].1,
+                messages: group.len(),
+            })
             .collect()
     }
 }
@@ -57,7 +61,7 @@ impl Runtime {
     #[must_use]
     pub fn undelivered(&self) -> Vec<String> {
         let waiting = self.state.borrow().waiting();
-        let said = waiting.iter().map(|Waiting { first, why, messages }| {
+        let said = waiting.iter().map(|WaitingMessages { first, why, messages }| {
             let (chare, method) = self.addressee(first);
             format!("{messages} messages of {method} were not delivered: {chare} {why}")
         });
@@ -69,7 +73,7 @@ impl Runtime {
         let state = self.state.borrow();
         let (waiting, all) = (state.waiting(), state.counts.waiting);
         drop(state);
-        let Waiting { first, why, .. } = waiting.first()?;
+        let WaitingMessages { first, why, .. } = waiting.first()?;
         let (chare, method) = self.addressee(first);
         Some(ActorError::Undelivered { chare, method, why, waiting: all })
     }

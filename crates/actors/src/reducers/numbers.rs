@@ -135,13 +135,13 @@ pub(super) fn combine(reducer: u32, into: &mut [u8], value: &[u8]) -> bool {
     true
 }
 
-trait Number: Pod {
+trait CombinedNumber: Pod {
     fn combine(operation: NumberOperation, into: &mut [u8], value: &[u8]);
 }
 
 macro_rules! whole_numbers {
     ($($number:ty)*) => {
-        $(impl Number for $number {
+        $(impl CombinedNumber for $number {
             fn combine(operation: NumberOperation, into: &mut [u8], value: &[u8]) {
                 let logic = |truth: bool| <$number>::from(truth);
                 match operation {
@@ -169,7 +169,7 @@ macro_rules! whole_numbers {
 
 macro_rules! floating_numbers {
     ($($number:ty)*) => {
-        $(impl Number for $number {
+        $(impl CombinedNumber for $number {
             fn combine(operation: NumberOperation, into: &mut [u8], value: &[u8]) {
                 match operation {
                     Product => each(into, value, |a: $number, b| a * b),

@@ -189,6 +189,20 @@ fn a_group_has_sections_too_and_empty_ones_have_no_members() {
 }
 
 #[test]
+fn a_result_can_go_to_all_members_of_a_section() {
+    let (job, array, invoked) = job(3, 8);
+    let few = section(&job.runtimes[1], array, &[2, 6]);
+    let SectionId { collection, root, number } = few;
+    let collection = collection.0;
+    let (entry, reference) = (CONTRIBUTE, 0);
+    let callback = ChareCallback::Section { collection, root, number, entry, reference };
+    job.runtimes[2].start_quiescence(callback);
+    job.work();
+    assert_eq!(invoked.borrow().len(), 2);
+    assert_eq!(sums(&job), [8]);
+}
+
+#[test]
 fn wrong_calls_about_sections_are_refused_with_a_sentence() {
     let (job, array, _) = job(2, 6);
     let runtime = &job.runtimes[0];

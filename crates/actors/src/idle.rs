@@ -1,0 +1,121 @@
+//! What a rank does that has nothing to do.
+
+use std::time::Duration;
+
+use crate::callback::ChareCallback;
+use crate::collection::CollectionId;
+use crate::control::{ControlMessage, ExitScope};
+use crate::quiescence::WaveStep;
+use crate::runtime::Runtime;
+use crate::state::State;
+
+impl State {
+    /// How long this rank waits before it starts a wave that nobody has asked for, if it does.
+    fn until_wave(&self) -> Option<Duration> {
+        if self.rank != 0 || self.quiescence.is_active() || self.counts.outside > 0 {
+            return None;
+        }
+        // Without other ranks, nothing can arrive.
+        Some(if self.ranks == 1 { Duration::ZERO } else { self.stall.pause() })
+    }
+}
+
+impl Runtime {
+    /// Waits until there may be something to do. This rank has nothing to do now; if no rank ever
+    /// will, the job ends.
+    pub fn wait(&self) {
+        let mut state = self.state.borrow_mut();
+        let limit = state.until_wave();
+        let has_passed = limit == Some(Duration::ZERO) || state.layer.wait(limit);
+        if has_passed && limit.is_some() {
+            state.stall.begin();
+            drop(state);
+            self.count_messages();
+        }
+    }
+
+    /// Something on this rank waits for what is neither a message nor a chare, until
+    /// [`Runtime::end_outside`]: the job does not end because nothing else is left to do. Whoever
+    /// calls this lets the scheduler go on by [`Runtime::step`], because a rank that has nothing to
+    /// do sleeps until a message comes.
+    pub fn begin_outside(&self) {
+        self.state.borrow_mut().counts.outside += 1;
+    }
+
+    /// It waits no longer.
+    pub fn end_outside(&self) {
+        let outside = &mut self.state.borrow_mut().counts.outside;
+        *outside = outside.saturating_sub(1);
+    }
+
+    /// At rank 0: somebody wants to be told of quiescence.
+    pub(crate) fn await_quiescence(&self, callback: ChareCallback) {
+        let mut state = self.state.borrow_mut();
+        state.quiescence_clients.push(callback);
+        let is_active = state.quiescence.is_active();
+        drop(state);
+        if !is_active {
+            self.count_messages();
+        }
+    }
+
+    /// Starts a wave of quiescence detection here and below.
+    pub(crate) fn count_messages(&self) {
+        let mut state = self.state.borrow_mut();
+        state.quiescence.begin();
+        for child in state.job_tree().children() {
+            let count = ControlMessage::CountMessages;
+            state.tell(child, CollectionId::SINGLE_CHARES, count);
+        }
+    }
+
+    /// The rank has nothing to do: answers a wave. Whether there was one.
+    pub(crate) fn idle(&self) -> bool {
+        let mut state = self.state.borrow_mut();
+        let (counts, tree) = (state.counts, state.job_tree());
+        let Some(step) = state.quiescence.idle(counts, tree.parent().is_none()) else {
+            return false;
+        };
+        match step {
+            WaveStep::Start(counts) => {
+                let is_awaited = !state.quiescence_clients.is_empty();
+                let goes_on = state.stall.found_work(counts.are_balanced()) || is_awaited;
+                drop(state);
+                if goes_on {
+                    self.count_messages();
+                }
+            }
+            WaveStep::Report(counts) => {
+                let counted = ControlMessage::Counted(counts);
+                let parent = tree.parent().unwrap_or(0);
+                state.tell(parent, CollectionId::SINGLE_CHARES, counted);
+            }
+            WaveStep::Quiescent(counts) => {
+                state.stall.end();
+                drop(state);
+                if counts.waiting > 0 && counts.outside == 0 {
+                    self.exit_here(1, ExitScope::Undelivered);
+                    return true;
+                }
+                match self.is_for_checkpoint() {
+                    Ok(false) => {}
+                    Ok(true) => return true,
+                    Err(error) => {
+                        self.fail(error);
+                        return true;
+                    }
+                }
+                let clients = std::mem::take(&mut self.state.borrow_mut().quiescence_clients);
+                if clients.is_empty() && counts.outside == 0 {
+                    self.exit_here(1, ExitScope::Stalled);
+                }
+                for client in clients {
+                    if let Err(error) = self.call(client, &[]) {
+                        self.fail(error);
+                    }
+                }
+            }
+        }
+        true
+    }
+}
