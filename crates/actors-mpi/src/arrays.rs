@@ -11,7 +11,7 @@ use std::rc::Rc;
 use bytemuck::{Pod, Zeroable};
 
 use towpath_actors::arrays::PooledArray;
-use towpath_actors::message::{ARRAYS, HEADER_BYTES};
+use towpath_actors::message::ARRAYS;
 use towpath_actors::{ActorMessage, ArrayMemory, MessageArray};
 
 use crate::shared::SharedMemory;
@@ -120,7 +120,8 @@ pub(crate) fn described(message: &ActorMessage, routes: &[ArrayRoute]) -> ActorM
     let mut header = *message.header();
     header.flags |= ARRAYS;
     let payload = message.payload();
-    let mut described = ActorMessage::new(header, payload.len() + behind.len());
+    let described = message.resized(header, payload.len() + behind.len());
+    let mut described = described.with_arrays(Vec::new());
     described.payload_mut()[..payload.len()].copy_from_slice(payload);
     described.payload_mut()[payload.len()..].copy_from_slice(&behind);
     described
@@ -169,8 +170,9 @@ pub(crate) fn undescribed(message: ActorMessage) -> Option<(ActorMessage, Vec<In
     let arrays = arrays?;
     let mut header = *message.header();
     header.flags &= !ARRAYS;
+    let front = message.bytes().len() - message.payload().len();
     let mut parts = message.into_parts();
-    parts.bytes = HEADER_BYTES + payload;
+    parts.bytes = front + payload;
     let mut message = ActorMessage::from_parts(parts);
     *message.header_mut() = header;
     Some((message, arrays))
@@ -226,8 +228,8 @@ impl Drop for ViewedArray {
 
 #[cfg(test)]
 mod tests {
-    use towpath_actors::ActorHeader;
     use towpath_actors::message::MessageKind;
+    use towpath_actors::{ActorHeader, BitPriority};
 
     use super::*;
 
@@ -264,6 +266,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_priority_in_front_of_the_payload_stays_there() {
+        let priority = BitPriority::new(&[5, 6, 7], 90).unwrap();
+        let header = ActorHeader::new(MessageKind::Invoke, 3, None, 4);
+        let mut sent = ActorMessage::prioritized(header, &priority, 7);
+        sent.payload_mut().copy_from_slice(b"payload");
+        let bytes = sent.bytes().to_vec();
+        let sent = sent.with_arrays(vec![Rc::new(vec![1; 10])]);
+        let (message, incoming) = undescribed(described(&sent, &routed(&sent))).unwrap();
+        assert_eq!((message.bytes(), incoming.len()), (&bytes[..], 1));
     }
 
     #[test]

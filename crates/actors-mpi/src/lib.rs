@@ -20,8 +20,8 @@ mod abi;
 mod arrays;
 mod layer;
 mod library;
-mod shared;
 mod pauses;
+mod shared;
 mod slots;
 
 pub use layer::open;
