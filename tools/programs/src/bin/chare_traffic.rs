@@ -343,15 +343,18 @@ impl Chares for Traffic {
     }
 
     fn pack(&self, _: &Runtime, _: u32, object: ObjectId, header: ActorHeader) -> ActorMessage {
-        let worker = self.0.borrow().objects[&object];
-        let mut packed =
-            [worker.invoked, u64::from(worker.contributed)].map(u64::to_ne_bytes).concat();
-        packed.resize(if worker.invoked.is_multiple_of(3) { LONGEST } else { 16 }, 0);
+        let rank = self.0.borrow();
+        let worker = rank.objects[&object];
+        // A rank may have an element before it has heard of the program itself.
+        let words = [worker.invoked, u64::from(worker.contributed), u64::from(rank.elements)];
+        let mut packed = words.map(u64::to_ne_bytes).concat();
+        packed.resize(if worker.invoked.is_multiple_of(3) { LONGEST } else { 24 }, 0);
         ActorMessage::of(header, &packed)
     }
 
     fn unpack(&self, _: &Runtime, _: u32, _: ChareId, packed: &[u8]) -> Result<ObjectId, String> {
-        let words = words(&packed[..16]);
+        let words = words(&packed[..24]);
+        self.0.borrow_mut().elements = words[2] as u32;
         Ok(self.add(Worker { invoked: words[0], contributed: words[1] as u32 }))
     }
 
