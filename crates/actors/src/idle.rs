@@ -27,9 +27,10 @@ impl Runtime {
         let mut state = self.state.borrow_mut();
         let limit = state.until_wave();
         let has_passed = limit == Some(Duration::ZERO) || state.layer.wait(limit);
+        drop(state);
+        self.has_waited();
         if has_passed && limit.is_some() {
-            state.stall.begin();
-            drop(state);
+            self.state.borrow_mut().stall.begin();
             self.count_messages();
         }
     }
@@ -78,7 +79,8 @@ impl Runtime {
         };
         match step {
             WaveStep::Start(counts) => {
-                let is_awaited = !state.quiescence_clients.is_empty();
+                let is_awaited =
+                    !state.quiescence_clients.is_empty() || state.checkpoint.waits_for_quiescence();
                 let goes_on = state.stall.found_work(counts.are_balanced()) || is_awaited;
                 drop(state);
                 if goes_on {

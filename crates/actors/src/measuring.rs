@@ -36,11 +36,10 @@ impl Runtime {
         }
     }
 
-    /// Waits until there may be something to do.
-    pub(crate) fn wait(&self) {
-        let state = &mut *self.state.borrow_mut();
-        state.layer.wait();
+    /// The rank has waited.
+    pub(crate) fn has_waited(&self) {
         if self.balances() {
+            let state = &mut *self.state.borrow_mut();
             state.clocks = Clocks::read(state.layer.as_ref());
         }
     }

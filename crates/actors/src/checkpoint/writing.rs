@@ -21,6 +21,13 @@ pub(crate) enum PendingCheckpoint {
     Restore { callback: ChareCallback },
 }
 
+impl PendingCheckpoint {
+    /// Whether quiescence lets it go on.
+    pub(crate) fn waits_for_quiescence(&self) -> bool {
+        matches!(self, PendingCheckpoint::Write { .. } | PendingCheckpoint::Restore { .. })
+    }
+}
+
 /// A checkpoint that is being written.
 #[derive(Debug)]
 pub(crate) struct Writing {

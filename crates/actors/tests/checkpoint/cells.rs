@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use towpath_actors::collection::ObjectId;
+use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::{
     ActorError, ActorHeader, ActorMessage, ChareCallback, ChareId, Chares, Contribution,
     MessageHandle, Runtime,
@@ -68,7 +69,7 @@ impl Cells {
         };
         let callback = Some(ChareCallback::Function { rank: 0, function: SUM });
         let value = value.to_le_bytes().to_vec();
-        let contribution = Contribution { reducer: 0, elements: 1, callback, value };
+        let contribution = Contribution { reducer: PROGRAM_REDUCERS, elements: 1, callback, value };
         let number = runtime.contribute(id, contribution)?;
         self.seen.numbers.borrow_mut().insert(number);
         Ok(())

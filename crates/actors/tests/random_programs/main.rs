@@ -19,8 +19,8 @@ use towpath_actors::quiescence::MessageCounts;
 use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::runtime::{broadcast, invocation};
 use towpath_actors::{
-    ActorError, ActorHeader, ActorMessage, Balancer, BalancerOptions, ChareCallback, ChareId, Chares,
-    CollectionOptions, Contribution, HomeMap, Index, MessageHandle, Runtime, SectionId,
+    ActorError, ActorHeader, ActorMessage, Balancer, BalancerOptions, ChareCallback, ChareId,
+    Chares, CollectionOptions, Contribution, HomeMap, Index, MessageHandle, Runtime, SectionId,
 };
 
 use model::{Model, Seen};

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use towpath_actors::balance::NORMAL_SPEED;
 use towpath_actors::collection::ObjectId;
+use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::runtime::broadcast;
 use towpath_actors::{
     ActorHeader, ActorMessage, Balancer, BalancerOptions, ChareCallback, ChareId, Chares,
@@ -74,7 +75,7 @@ impl Elements {
     fn contribute(&self, runtime: &Runtime, id: ChareId, object: ObjectId) -> Result<(), String> {
         let value = self.0.borrow().values[&object].to_ne_bytes().to_vec();
         let callback = Some(ChareCallback::Function { rank: 0, function: COMPUTED });
-        let contribution = Contribution { reducer: 0, elements: 1, callback, value };
+        let contribution = Contribution { reducer: PROGRAM_REDUCERS, elements: 1, callback, value };
         runtime.contribute(id, contribution).map(|_| ()).map_err(|error| error.to_string())
     }
 
