@@ -1,0 +1,1 @@
+"""Python modules of Towpath: `towpath.charm` has message-driven objects (chares)."""

@@ -1,0 +1,21 @@
+"""Message-driven objects (chares), with the interface of charm4py: programs for it run by another
+import, `from towpath.charm import charm, Chare, ...`. Start them with mpiexec."""
+
+from .channel import Channel
+from .chare import ArrayMap, Chare
+from .entries import coro, coro_ext, when
+from .futures import LocalFuture, NotThreadedError, create_future
+from .job import job
+from .library import CharmError
+from .options import Options
+from .proxies import Array, Group
+from .runtime import charm, readonlies, register
+
+Charm4PyError = CharmError
+Future = create_future
+Reducer = job.reducers
+threaded = coro
+
+__all__ = ["Array", "ArrayMap", "Channel", "Chare", "Charm4PyError", "CharmError", "Future",
+           "Group", "LocalFuture", "NotThreadedError", "Options", "Reducer", "charm", "coro",
+           "coro_ext", "readonlies", "register", "threaded", "when"]

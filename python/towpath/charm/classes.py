@@ -1,0 +1,201 @@
+"""Classes of chares as the library knows them."""
+
+import ctypes
+import inspect
+from pickle import dumps, loads
+
+from . import library as c
+from .chare import NO_ENTRIES, RESERVED, ArrayMap, Chare
+from .entries import EntryMethod, failed
+from .job import job
+from .library import CharmError, ChareId, Message, Views, index_of, memory_view
+from .messages import HAS_BUFFERS, HAS_REPLY, PROTOCOL, unpack_buffers, unpack_small
+from .proxies import GROUP, MAIN, SINGLE, proxy_of, shown
+from .reductions import result_of
+
+
+class ClassInfo:
+    """A class of chares: its constructor, its entry methods and its proxies."""
+
+    def __init__(self, chare_class, shown_name, functions):
+        check_methods(chare_class)
+        self.chare_class, self.proxies, self.sections = chare_class, {}, {}
+        self.number = -1
+        self.record = c.Type(name=shown_name.encode(), context=id(self), **functions.of_types)
+        self.constructor = EntryMethod(chare_class, "__init__", shown_name)
+        self.constructor.record.construct = functions.construct
+        self.constructor.record.type = ctypes.pointer(self.record)
+        self.constructor.info = self
+        self.entries = [EntryMethod(chare_class, name, shown_name)
+                        for name in entry_names(chare_class)]
+        for entry in self.entries:
+            entry.record.invoke = functions.invoke
+
+    def all_entries(self):
+        return [self.constructor, *self.entries]
+
+    def named(self, name):
+        return next(entry for entry in self.entries if entry.name == name)
+
+
+def entry_names(chare_class):
+    """The methods of a class that messages can invoke."""
+    for name in sorted(dir(chare_class)):
+        function = getattr(chare_class, name)
+        if callable(function) and not inspect.isclass(function) and name not in NO_ENTRIES \
+                and not (name.startswith("__") and name.endswith("__")):
+            yield name
+
+
+def check_methods(chare_class):
+    for name in RESERVED:
+        if getattr(chare_class, name) is not getattr(Chare, name):
+            raise CharmError(f"{chare_class.__name__} cannot have a method {name} of its own: "
+                             "this is one of all chares")
+
+
+def shown_names(classes):
+    """A name for each class; with its module if another one has the same."""
+    short = [chare_class.__qualname__ for chare_class in classes]
+    return [name if short.count(name) == 1 else f"{chare_class.__module__}.{name}"
+            for chare_class, name in zip(classes, short)]
+
+
+def prepare(chare, identity, kind, info):
+    """Gives an object what all chares have."""
+    index = index_of(identity)
+    chare._identity = ChareId.from_buffer_copy(identity)
+    chare._address = ctypes.addressof(chare._identity)
+    chare._kind = kind
+    own = index if kind == MAIN else None
+    proxy = proxy_of(info.number, MAIN if kind == MAIN else GROUP if kind == GROUP else 2,
+                     identity.collection, len(index), own)
+    chare.thisProxy = proxy.of_element(index) if kind == SINGLE else proxy
+    if kind != MAIN:
+        chare.thisIndex = index[0] if kind == GROUP else index
+
+
+def begin(chare):
+    """What a new chare begins with."""
+    chare._waiting, chare._collective = {}, {}
+    chare._suspended = chare._contributions = 0
+    chare.migratable = True
+
+
+def live(chare):
+    """The library has this object from now on."""
+    job.live[id(chare)] = chare
+    return id(chare)
+
+
+class Functions:
+    """What the library calls."""
+
+    def __init__(self, after_main):
+        self.after_main = after_main
+        self.packed = {}
+        self.messages = Views(Message)
+        self.construct = c.Construct(self.constructed)
+        self.invoke = c.Invoke(self.invoked)
+        self.of_types = {"packed_bytes": c.PackedBytes(self.packed_bytes),
+                         "pack": c.Pack(self.pack), "unpack": c.Unpack(self.unpack),
+                         "destroy": c.Destroy(self.destroy)}
+
+    def constructed(self, entry, identity_address, message_address):
+        before = job.current
+        try:
+            message = Message.from_address(message_address)
+            arguments, reply, kind = unpack_small(message)
+            chare = object.__new__(entry.chare_class)
+            prepare(chare, ChareId.from_address(identity_address), kind, entry.info)
+            begin(chare)
+            job.current = chare
+            address = live(chare)
+            if kind == MAIN:
+                self.after_main(None)
+            entry.run(chare, arguments, reply)
+            if kind == MAIN:
+                self.after_main(chare)
+            return address
+        except BaseException as error:
+            failed(error)
+            return 0
+        finally:
+            job.current = before
+
+    def invoked(self, entry, chare, identity_address, message_address):
+        del identity_address
+        before, job.current = job.current, chare
+        try:
+            message = self.messages.known.get(message_address) or self.messages(message_address)
+            reference, reply = message.reference, None
+            if message.flags & c.RESULT:
+                view = memory_view(message.payload, message.bytes, c.READABLE)
+                arguments = result_of(job.reducers, view) if message.bytes else ()
+                if reference:
+                    arguments = (reference, *arguments)
+            elif not reference:
+                arguments = unpack_small(message)
+            else:
+                arguments, reply = content(message, message_address, reference)
+            entry.accept(chare, arguments, reply)
+        except BaseException as error:
+            failed(error)
+        finally:
+            job.current = before
+
+    def packed_bytes(self, context, chare):
+        del context
+        try:
+            check_migration(chare)
+            packed = self.packed[id(chare)] = dumps((chare._kind, chare), PROTOCOL)
+            return len(packed)
+        except BaseException as error:
+            failed(error)
+            return 0
+
+    def pack(self, context, chare, into, size):
+        del context
+        ctypes.memmove(into, self.packed.pop(id(chare), b""), size)
+
+    def unpack(self, info, identity_address, address, size):
+        before = job.current
+        try:
+            kind, chare = loads(memory_view(address, size, c.READABLE))
+            prepare(chare, ChareId.from_address(identity_address), kind, info)
+            job.current = chare
+            live(chare)
+            chare.migrated()
+            return id(chare)
+        except BaseException as error:
+            failed(error)
+            return 0
+        finally:
+            job.current = before
+
+    @staticmethod
+    def destroy(context, address):
+        del context
+        job.live.pop(address, None)
+
+
+def content(message, address, reference):
+    """The arguments and the reply in a message whose reference says what it has."""
+    if reference & HAS_BUFFERS:
+        found = unpack_buffers(job.keeper.kept(address))
+    else:
+        found = unpack_small(message)
+    return found if reference & HAS_REPLY else (found, None)
+
+
+def check_migration(chare):
+    channels = chare.__dict__.get("_channels")
+    if channels is not None and channels.pending:
+        raise CharmError(f"{shown(chare)} cannot migrate: a channel of it is not connected yet")
+
+
+def found_in(module):
+    """The classes of chares in a module, but those of this package."""
+    for _, chare_class in inspect.getmembers(module, inspect.isclass):
+        if issubclass(chare_class, Chare) and chare_class not in (Chare, ArrayMap):
+            yield chare_class

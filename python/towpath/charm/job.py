@@ -1,0 +1,47 @@
+"""What this process knows of its job."""
+
+from .library import CharmError
+from .options import default_options
+from .reductions import ReducerContainer
+
+
+class Job:
+    """One for each process. Most of it is set by charm.start."""
+
+    def __init__(self):
+        self.library = None
+        self.packer = None
+        self.keeper = None
+        self.reducer_number = 0
+        self.rank, self.ranks = -1, -1
+        self.options = default_options()
+        self.reducers = ReducerContainer()
+        self.classes = {}
+        self.by_number = []
+        self.entries = {}
+        # The chare whose code runs.
+        self.current = None
+        # The objects that the library knows, by their addresses.
+        self.live = {}
+        self.futures = {}
+        self.last_future = 0
+        # By collection, of this process.
+        self.proxies = {}
+        self.remote = None
+        self.sections = self.pool = None
+        self.main_function = None
+
+    def check_started(self):
+        if self.library is None:
+            raise CharmError("charm.start has not been called yet")
+
+    def class_of(self, chare_class):
+        """What was registered for a class of chares."""
+        self.check_started()
+        if chare_class not in self.classes:
+            raise CharmError(f"{chare_class!r} is no chare class that charm.start has found: "
+                             "name its module in the argument `modules`, or it in `classes`")
+        return self.classes[chare_class]
+
+
+job = Job()

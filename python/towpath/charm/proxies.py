@@ -1,0 +1,411 @@
+"""Proxies: they send messages to chares, and are values that can be sent."""
+
+import ctypes
+from ctypes import addressof, byref
+from pickle import dumps
+
+from .entries import Reply
+from .futures import CollectiveFuture, Future, create_future, in_coroutine
+from .job import job
+from .library import (CALL_ALL, CALL_CHARE, MAP_BLOCK, MAP_GROUP, MAP_HASH, Callback, ChareId,
+                      CharmError, Collection, fill_index)
+from .messages import PROTOCOL
+from .reductions import value_of
+
+MAIN, GROUP, ARRAY, SINGLE = range(4)
+# Proxies of elements that the proxy of a collection keeps.
+MOST_ELEMENTS = 65536
+
+
+class Proxy:
+    """Of a chare, or of all of a collection. Subclasses have the entry methods of one class."""
+
+    info = None
+    kind = None
+    everybody = ()
+    issec = False
+
+    def __init__(self, collection, ndims=1, index=None):
+        self.collection, self.ndims = collection, ndims
+        self.elemIdx = self.everybody if index is None else index
+        self.identity, self.address = None, 0
+        self.elements = {}
+        if index is not None:
+            identity = self.identity = ChareId(collection=collection)
+            fill_index(identity.index, (index,) if isinstance(index, int) else index)
+            self.address = addressof(identity)
+
+    def of_element(self, index):
+        found = self.elements.get(index)
+        if found is None:
+            if len(self.elements) >= MOST_ELEMENTS:
+                self.elements.clear()
+            found = self.elements[index] = type(self)(self.collection, self.ndims, index)
+        return found
+
+    def key(self):
+        return self.collection, self.elemIdx
+
+    def __eq__(self, other):
+        return isinstance(other, Proxy) and self.key() == other.key()
+
+    def __hash__(self):
+        return hash(self.key())
+
+    def __reduce__(self):
+        index = self.elemIdx if self.address else None
+        return proxy_of, (self.info.number, self.kind, self.collection, self.ndims, index)
+
+    def __repr__(self):
+        return f"<{type(self).__name__} {self.elemIdx}>" if self.address else \
+            f"<{type(self).__name__}>"
+
+
+class MainProxy(Proxy):
+    kind = MAIN
+
+    @property
+    def cid(self):
+        return self.elemIdx
+
+
+class ArrayProxy(Proxy):
+    kind = ARRAY
+
+    @property
+    def aid(self):
+        return self.collection
+
+    def __getitem__(self, index):
+        if type(index) is not tuple:
+            index = (index,) if isinstance(index, (int, slice)) else tuple(index)
+        found = self.elements.get(index) if self.slots_are_indices(index) else None
+        if found is not None:
+            return found
+        if len(index) != self.ndims:
+            raise CharmError(f"the array has {self.ndims} dimensions: it has no index {index}")
+        if any(isinstance(word, slice) for word in index):
+            return job.sections.sliced(self, index)
+        return self.of_element(index)
+
+    @staticmethod
+    def slots_are_indices(index):
+        # Slices have no hash.
+        return not any(isinstance(word, slice) for word in index)
+
+    def ckInsert(self, index, args=(), onPE=-1, useAtSync=False):
+        """Inserts an element of an array that was made without dimensions."""
+        refuse_at_sync(useAtSync)
+        index = (index,) if isinstance(index, int) else tuple(index)
+        if len(index) != self.ndims:
+            raise CharmError(f"the array has {self.ndims} dimensions: it has no index {index}")
+        insert(self, index, onPE, dumps((tuple(args), None, ARRAY), PROTOCOL))
+
+    def ckDoneInserting(self):
+        job.library.done_inserting(self.collection)
+
+
+class GroupProxy(Proxy):
+    kind = GROUP
+    everybody = -1
+
+    @property
+    def gid(self):
+        return self.collection
+
+    def __getitem__(self, rank):
+        if isinstance(rank, slice):
+            return job.sections.sliced(self, (rank,))
+        return self.of_element(int(rank))
+
+    def ckLocalBranch(self):
+        """The chare of this group on this rank."""
+        return local_branch(self.collection)
+
+
+def local_branch(collection):
+    address = job.library.local(byref(group_identity(collection)))
+    if not address:
+        raise CharmError("the group has no branch on this rank yet")
+    return job.live[address]
+
+
+def group_identity(collection):
+    identity = ChareId(collection=collection)
+    fill_index(identity.index, (job.rank,))
+    return identity
+
+
+def section_proxy(proxy, section):
+    """The proxy of a section of a collection."""
+    made = proxy.info.sections[proxy.kind](proxy.collection, proxy.ndims)
+    made.section = section
+    return made
+
+
+class SectionProxy:
+    """What is different for some of the chares of a collection."""
+
+    issec = True
+    section = None
+
+    def of_element(self, index):
+        whole = proxy_of(self.info.number, self.kind, self.collection, self.ndims)
+        return whole.of_element(index)
+
+    def key(self):
+        return self.collection, self.section
+
+    def __reduce__(self):
+        return section_of, (self.info.number, self.kind, self.collection, self.ndims,
+                            self.section)
+
+
+def section_of(number, kind, collection, ndims, section):
+    return section_proxy(proxy_of(number, kind, collection, ndims), section)
+
+
+KINDS = {MAIN: MainProxy, GROUP: GroupProxy, ARRAY: ArrayProxy}
+SUFFIXES = {MAIN: "Proxy", GROUP: "GroupProxy", ARRAY: "ArrayProxy"}
+
+
+def proxy_of(number, kind, collection, ndims, index=None):
+    """The proxy of this rank for a collection or one of its chares."""
+    known = job.proxies.get(collection)
+    if kind == MAIN:
+        return job.by_number[number].proxies[MAIN](collection, 1, index)
+    if known is None:
+        made = job.by_number[number].proxies[kind]
+        known = job.proxies[collection] = made(collection, ndims)
+    return known if index is None else known.of_element(index)
+
+
+def add_proxies(info):
+    """Makes the classes of the proxies for a class of chares."""
+    for kind, base in KINDS.items():
+        methods = {entry.name: method_of(entry) for entry in info.entries}
+        name = info.chare_class.__name__ + SUFFIXES[kind]
+        namespace = {**methods, "info": info, "__module__": info.chare_class.__module__}
+        whole = info.proxies[kind] = type(name, (base,), namespace)
+        info.sections[kind] = type("Section" + name, (SectionProxy, whole), {})
+
+
+def method_of(entry):
+    """The method of proxies that invokes an entry method."""
+    number, packer = entry.epIdx, job.packer
+    pack, message = packer.pack, packer.address
+    invoke, broadcast, check = job.library.invoke, job.library.broadcast, job.library.check
+
+    def send(self, *arguments, **options):
+        reply = future = None
+        if options:
+            arguments, reply = with_options(self, entry, arguments, options)
+            future = reply and reply.future
+        if self.issec:
+            job.sections.send(self, entry, arguments, reply)
+            return future
+        pack(number, arguments, reply)
+        address = self.address
+        check(invoke(address, message) if address else broadcast(self.collection, message))
+        return future
+
+    send.ep = number
+    send.__name__ = entry.name
+    send.__qualname__ = f"{entry.chare_class.__name__}Proxy.{entry.name}"
+    return send
+
+
+def with_options(proxy, entry, arguments, options):
+    """The arguments in their order, and the reply for which ret or awaitable asks."""
+    ret, awaitable = options.pop("ret", False), options.pop("awaitable", False)
+    if options:
+        arguments = bound(entry, arguments, options)
+    if not ret and not awaitable:
+        return arguments, None
+    kind = Reply.ELEMENT if proxy.address else Reply.ALL_RESULTS if ret else Reply.ALL
+    section = proxy.section if proxy.issec else None
+    return arguments, Reply(kind, create_future(), section)
+
+
+def bound(entry, arguments, named):
+    names, defaults = entry.parameters, entry.defaults
+    optional = dict(zip(names[len(names) - len(defaults):], defaults))
+    arguments = list(arguments)
+    for name in names[len(arguments):]:
+        if name in named:
+            arguments.append(named.pop(name))
+        elif name in optional:
+            arguments.append(optional[name])
+        else:
+            raise TypeError(f"{entry.name} lacks its argument {name}")
+    if named:
+        raise TypeError(f"{entry.name} has no parameter {', '.join(named)}, or got it twice")
+    return tuple(arguments)
+
+
+def creation_reply():
+    """The reply for who makes chares in a coroutine: charm.awaitCreation waits for its future."""
+    return Reply(Reply.CREATION, create_future()) if in_coroutine() else None
+
+
+def refuse_at_sync(use):
+    if use:
+        raise CharmError("useAtSync asks for load balancing, which chares of Python do not have")
+
+
+def make_collection(info, kind, placement, extents, is_filled, parameters, ndims):
+    """The proxy of a new collection."""
+    record = Collection(type=info.record.number, constructor=info.constructor.epIdx,
+                        map=placement, dimensions=len(extents), is_filled=is_filled)
+    if len(extents) > 6:
+        raise CharmError(f"an array has one to six dimensions, not {len(extents)}")
+    for place, extent in enumerate(extents):
+        if not 0 <= extent < 2**31:
+            raise CharmError(f"an array cannot have {extent} elements in a dimension")
+        record.extents[place] = extent
+    collection = ctypes.c_uint64()
+    job.library.check(job.library.create_collection(byref(record), parameters, len(parameters),
+                                                    byref(collection)))
+    return proxy_of(info.number, kind, collection.value, ndims)
+
+
+class Group:
+    """`Group(C, args=[...])` makes a chare of this class on each rank, or on some of them."""
+
+    def __new__(cls, C, args=(), onPEs=None):
+        info = job.class_of(C)
+        if onPEs is not None:
+            return constrained_group(info, tuple(args), onPEs)
+        is_map = "procNum" in info.chare_class.__dict__
+        reply = None if is_map else creation_reply()
+        parameters = dumps((tuple(args), reply, GROUP), PROTOCOL)
+        return with_creation(make_collection(info, GROUP, MAP_GROUP, (), True, parameters, 1),
+                             reply)
+
+
+def constrained_group(info, args, ranks):
+    """A group with branches on some ranks."""
+    proxy = make_collection(info, GROUP, MAP_HASH, (), False, b"", 1)
+    reply = creation_reply()
+    parameters = dumps((args, reply, GROUP), PROTOCOL)
+    for rank in sorted(set(ranks)):
+        insert(proxy, rank, rank, parameters)
+    return finished(proxy, reply)
+
+
+def insert(proxy, index, rank, parameters):
+    address, constructor = proxy.of_element(index).address, proxy.info.constructor.epIdx
+    job.library.check(job.library.insert(address, constructor, rank, parameters, len(parameters)))
+
+
+def finished(proxy, reply):
+    """A collection that has got its first elements."""
+    job.library.done_inserting(proxy.collection)
+    return with_creation(proxy, reply)
+
+
+def with_creation(proxy, reply):
+    if reply is not None:
+        proxy.creation_future = reply.future
+    return proxy
+
+
+class Array:
+    """`Array(C, dims, args=[...])` makes an array with a chare for each index, or one without
+    elements if there is only a number of dimensions (`ndims`)."""
+
+    def __new__(cls, C, dims=None, ndims=-1, args=(), map=None, useAtSync=False):
+        refuse_at_sync(useAtSync)
+        info = job.class_of(C)
+        if dims is None and ndims == -1:
+            raise CharmError("Array needs dims, or ndims for an array without elements")
+        dims = (dims,) if isinstance(dims, int) else dims if dims is None else tuple(dims)
+        if dims is not None and ndims not in (-1, len(dims)):
+            raise CharmError(f"{len(dims)} dimensions do not fit to ndims={ndims}")
+        if dims is None or not any(dims):
+            return make_collection(info, ARRAY, MAP_HASH, (), False, b"", len(dims or ())
+                                   or ndims)
+        if map is not None:
+            return placed_array(info, dims, tuple(args), map)
+        reply = creation_reply()
+        parameters = dumps((tuple(args), reply, ARRAY), PROTOCOL)
+        proxy = make_collection(info, ARRAY, MAP_BLOCK, dims, True, parameters, len(dims))
+        return with_creation(proxy, reply)
+
+
+def placed_array(info, dims, args, map):
+    """An array whose elements begin where a map says."""
+    place = map.ckLocalBranch().procNum
+    proxy = make_collection(info, ARRAY, MAP_HASH, (), False, b"", len(dims))
+    reply = creation_reply()
+    parameters = dumps((args, reply, ARRAY), PROTOCOL)
+    for index in indices(dims):
+        insert(proxy, index, place(index), parameters)
+    return finished(proxy, reply)
+
+
+def indices(dims):
+    """All indices of an array, in row-major order."""
+    if not dims:
+        yield ()
+        return
+    for first in range(dims[0]):
+        for others in indices(dims[1:]):
+            yield (first, *others)
+
+
+def new_single(chare_class, args, rank):
+    """An array of one element, which has its own proxy."""
+    info = job.class_of(chare_class)
+    array = make_collection(info, ARRAY, MAP_HASH, (), False, b"", 1)
+    reply = creation_reply()
+    parameters = dumps((tuple(args), reply, SINGLE), PROTOCOL)
+    insert(array, (0,), rank, parameters)
+    array.ckDoneInserting()
+    return with_creation(array.of_element((0,)), reply)
+
+
+def callback_to(target):
+    """What the library needs to know of a future or of an entry method of a proxy."""
+    reference = 0
+    if isinstance(target, Future):
+        reference = target.fid
+        target = target.getTargetProxyEntryMethod()
+    proxy, entry = getattr(target, "__self__", None), getattr(target, "ep", None)
+    if entry is None or not isinstance(proxy, Proxy):
+        raise CharmError(f"a result can go to a future or to an entry method of a proxy, not to "
+                         f"{target!r}")
+    record = Callback(kind=CALL_CHARE if proxy.address else CALL_ALL, entry=entry,
+                      reference=reference, collection=proxy.collection)
+    if proxy.address:
+        record.index = proxy.identity.index
+    return record
+
+
+def contribute(chare, data, reducer, target, section=None):
+    reducer = job.reducers.of(reducer)
+    if section is None and chare.thisProxy.issec:
+        section = chare.thisProxy
+    if reducer is not None:
+        data = reducer.before(data, chare)
+    if section is not None:
+        job.sections.contribute(chare, data, reducer, target, section)
+        return
+    record = callback_to(target)
+    value = value_of(reducer, data)
+    chare._contributions += 1
+    job.library.check(job.library.contribute(chare._address, job.reducer_number, value,
+                                             len(value), addressof(record)))
+
+
+def collective_future(chare, section):
+    """A future for the next reduction of a chare."""
+    if section is not None or chare.thisProxy.issec:
+        return job.sections.collective_future(chare, section)
+    number = chare._contributions + 1
+    future = chare._collective[number] = CollectiveFuture(number, chare)
+    return future
+
+
+def shown(chare):
+    return f"{type(chare).__name__}[{chare.thisIndex}]"
