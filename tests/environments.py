@@ -28,6 +28,7 @@ REQUIREMENTS = {
     "towpath": ["mpi4py==4.1.2", *PYTHON_TOOLS],
     "nvrtc": ["nvidia-cuda-nvrtc-cu11==11.8.89", "nvidia-cuda-nvcc-cu11==11.8.89"],
     "cuda-headers": ["nvidia-cuda-runtime-cu12==12.9.79"],
+    "charm4py": ["charm4py==1.1", "greenlet>=3", *PYTHON_TOOLS],
     "opencl": ["pyopencl==2026.1.4", "pocl-binary-distribution==3.0"],
 }
 

@@ -13,7 +13,7 @@ class Condition:
     """
 
     def __init__(self, text, module, parameters=()):
-        self.text = text
+        self.text, self.module, self.parameters = text, module, parameters
         names = ", ".join(["self", *parameters])
         self.key = (text, names)
         tree = ast.parse(text, filename=f"condition {text!r}", mode="eval")
@@ -21,10 +21,12 @@ class Condition:
         code = compile(f"lambda {names}: ({text})", f"condition {text!r}", "eval")
         # Where the program has defined it: it may use the names of its module.
         self.holds = eval(code, vars(sys.modules[module]))
-        self.takes = len(parameters)
+
+    def __reduce__(self):
+        return Condition, (self.text, self.module, self.parameters)
 
     def is_met(self, chare, arguments=()):
-        return self.holds(chare, *arguments[:self.takes])
+        return self.holds(chare, *arguments[:len(self.parameters)])
 
 
 def matched(expression, parameters):

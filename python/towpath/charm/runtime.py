@@ -2,6 +2,7 @@
 
 import ctypes
 import importlib
+import inspect
 import sys
 import time
 from ctypes import byref, c_int
@@ -11,6 +12,7 @@ from . import proxies
 from . import library as c
 from .chare import ArrayMap, Chare
 from .classes import ClassInfo, Functions, found_in, shown_names
+from .entries import driven
 from .futures import create_future, in_coroutine, wait_each
 from .job import job
 from .library import CharmError, Library, memory_view
@@ -34,7 +36,9 @@ class MainFunction(Chare):
     """The main chare of a program that begins with a function."""
 
     def __init__(self, args):
-        job.main_function(args)
+        result = job.main_function(args)
+        if inspect.iscoroutine(result):
+            driven(result)
 
 
 def register(C):

@@ -1,0 +1,83 @@
+"""Ends of jobs: the argument says which. Beyond charm4py: sentences."""
+import sys
+
+from towpath.charm import Array, Chare, Future, Group, charm, coro
+
+
+class Failing(Chare):
+    def raises(self):
+        raise ValueError("bad value")
+
+    def waits(self):
+        Future().get()
+
+    @coro
+    def raises_later(self):
+        self.thisProxy[0].nothing(ret=True).get()
+        raise KeyError("late")
+
+    def nothing(self):
+        pass
+
+    def code(self, code):
+        charm.exit(code)
+
+    def leaves(self, code):
+        sys.exit(code)
+
+    @coro
+    def moves(self):
+        self.migrate((charm.myPe() + 1) % charm.numPes())
+        Future().get()
+
+    def __getstate__(self):
+        raise TypeError("no state")
+
+    def goes(self):
+        self.migrate((charm.myPe() + 1) % charm.numPes())
+
+
+def main(args):
+    array = Array(Failing, 4)
+    one = array[3]
+    case = args[1]
+    if case == "raises":
+        one.raises()
+    elif case == "raises_main":
+        raise RuntimeError("in main")
+    elif case == "waits":
+        one.waits()
+    elif case == "raises_later":
+        one.raises_later()
+    elif case == "code":
+        one.code(3)
+    elif case == "leaves":
+        one.leaves(4)
+    elif case == "sentence":
+        one.leaves("the last words")
+    elif case == "abort":
+        charm.abort("it was aborted")
+    elif case == "idle":
+        Future().get()
+    elif case == "index":
+        array[1, 2].nothing()
+    elif case == "no_element":
+        array[10].nothing()
+    elif case == "rank":
+        Chare(Failing, onPE=100)
+    elif case == "parameter":
+        one.nothing(word=1)
+    elif case == "arguments":
+        one.nothing(1, 2, 3)
+    elif case == "reducer":
+        one.thisProxy
+    elif case == "moves":
+        one.moves()
+    elif case == "goes":
+        one.goes()
+    elif case == "twice":
+        charm.start(main)
+    Future().get()
+
+
+charm.start(main)
