@@ -6,7 +6,8 @@ from pickle import dumps, loads
 
 from . import library as c
 from .chare import NO_ENTRIES, RESERVED, ArrayMap, Chare
-from .entries import EntryMethod, failed
+from .entries import EntryMethod, Reply, failed
+from .futures import future_of
 from .job import job
 from .library import CharmError, ChareId, Message, Views, index_of, memory_view
 from .messages import HAS_BUFFERS, HAS_REPLY, PROTOCOL, unpack_buffers, unpack_small
@@ -30,6 +31,7 @@ class ClassInfo:
                         for name in entry_names(chare_class)]
         for entry in self.entries:
             entry.record.invoke = functions.invoke
+            entry.record.context = id(entry.context)
 
     def all_entries(self):
         return [self.constructor, *self.entries]
@@ -96,7 +98,9 @@ class Functions:
         self.packed = {}
         self.messages = Views(Message)
         self.construct = c.Construct(self.constructed)
-        self.invoke = c.Invoke(self.invoked)
+        self.send, self.invoke = job.library.open_quick(
+            accept=self.accepted, other=self.invoked, failed=failed,
+            flush=Chare.__flush_wait_queues__, job=job)
         self.of_types = {"packed_bytes": c.PackedBytes(self.packed_bytes),
                          "pack": c.Pack(self.pack), "unpack": c.Unpack(self.unpack),
                          "destroy": c.Destroy(self.destroy)}
@@ -123,22 +127,25 @@ class Functions:
         finally:
             job.current = before
 
-    def invoked(self, entry, chare, identity_address, message_address):
-        del identity_address
+    def accepted(self, entry, chare, arguments, reply):
+        """A simple message for a method that is more than a function, or has a reply."""
         before, job.current = job.current, chare
         try:
-            message = self.messages.known.get(message_address) or self.messages(message_address)
-            reference, reply = message.reference, None
-            if message.flags & c.RESULT:
-                view = memory_view(message.payload, message.bytes, c.READABLE)
-                arguments = result_of(job.reducers, view) if message.bytes else ()
-                if reference:
-                    arguments = (reference, *arguments)
-            elif not reference:
-                arguments = unpack_small(message)
-            else:
-                arguments, reply = content(message, message_address, reference)
+            if reply is not None:
+                kind, rank, number = reply
+                reply = Reply(kind, future_of(rank, number))
             entry.accept(chare, arguments, reply)
+        except BaseException as error:
+            failed(error)
+        finally:
+            job.current = before
+
+    def invoked(self, entry, chare, address):
+        """Any other message."""
+        before, job.current = job.current, chare
+        try:
+            message = self.messages.known.get(address) or self.messages(address)
+            entry.accept(chare, *content(message, address))
         except BaseException as error:
             failed(error)
         finally:
@@ -179,8 +186,13 @@ class Functions:
         job.live.pop(address, None)
 
 
-def content(message, address, reference):
-    """The arguments and the reply in a message whose reference says what it has."""
+def content(message, address):
+    """The arguments and the reply in a message."""
+    reference = message.reference
+    if message.flags & c.RESULT:
+        view = memory_view(message.payload, message.bytes, c.READABLE)
+        result = result_of(job.reducers, view) if message.bytes else ()
+        return (reference, *result) if reference else result, None
     if reference & HAS_BUFFERS:
         found = unpack_buffers(job.keeper.kept(address))
     else:

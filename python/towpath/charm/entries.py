@@ -50,6 +50,11 @@ class Reply:
     def __reduce__(self):
         return Reply, (self.kind, self.future, self.section)
 
+    def simple(self):
+        """It as a tuple of numbers, or None."""
+        future = self.future
+        return (self.kind, future.src, future.fid) if self.section is None else None
+
     def give(self, chare, result):
         if self.kind == Reply.ELEMENT:
             self.future.send(result)
@@ -80,6 +85,9 @@ class EntryMethod:
         self.condition = getattr(function, "when_cond", None)
         self.epIdx = -1
         self.parameters, self.defaults = parameters_of(function)
+        is_all = not self.is_coroutine and self.condition is None
+        # What the library for small messages needs to know.
+        self.context = (self, function if is_all else None)
         self.record = Entry(name=f"{shown}::{name}".encode(), context=id(self))
 
     def __reduce__(self):

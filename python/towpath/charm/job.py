@@ -11,6 +11,8 @@ class Job:
     def __init__(self):
         self.library = None
         self.packer = None
+        # Sends small messages.
+        self.send = None
         self.keeper = None
         self.reducer_number = 0
         self.rank, self.ranks = -1, -1

@@ -14,6 +14,7 @@ RESULT = 8
 CALL_CHARE, CALL_ALL = 2, 3
 MAP_BLOCK, MAP_HASH, MAP_GROUP = 0, 2, 3
 NAME = "libtowpath_actors.so.0"
+QUICK_NAME = "libtowpath_actors_python.so.0"
 
 
 class Index(Structure):
@@ -36,7 +37,6 @@ Pack = CFUNCTYPE(None, c_void_p, py_object, c_void_p, c_size_t)
 Unpack = CFUNCTYPE(c_void_p, py_object, c_void_p, c_void_p, c_size_t)
 Destroy = CFUNCTYPE(None, c_void_p, c_void_p)
 Construct = CFUNCTYPE(c_void_p, py_object, c_void_p, c_void_p)
-Invoke = CFUNCTYPE(None, py_object, py_object, c_void_p, c_void_p)
 Combine = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_size_t)
 ReadOnly = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
@@ -49,12 +49,20 @@ class Type(Structure):
 class Entry(Structure):
     _fields_ = [("name", c_char_p), ("context", c_void_p), ("flags", c_uint32),
                 ("number", c_uint32), ("type", POINTER(Type)), ("construct", Construct),
-                ("invoke", Invoke)]
+                ("invoke", c_void_p)]
 
 
 class ReducerOfLibrary(Structure):
     _fields_ = [("name", c_char_p), ("context", c_void_p), ("combine", Combine),
                 ("number", c_uint32)]
+
+
+class Interface(Structure):
+    """What libtowpath_actors_python.so calls."""
+
+    _fields_ = [("message_new", c_void_p), ("invoke", c_void_p), ("broadcast", c_void_p),
+                ("accept", py_object), ("other", py_object), ("failed", py_object),
+                ("flush", py_object), ("job", py_object)]
 
 
 class Program(Structure):
@@ -115,22 +123,22 @@ class CharmError(Exception):
         self.message = message
 
 
-def candidates():
-    """Where the library may be: as the loader finds it, in the Python environment, or in the
+def candidates(name):
+    """Where a library may be: as the loader finds it, in the Python environment, or in the
     directory lib beside which this package was installed."""
-    yield NAME
-    yield os.path.join(sys.prefix, "lib", NAME)
-    yield os.path.join(os.path.dirname(__file__), *[os.pardir] * 3, "lib", NAME)
+    yield name
+    yield os.path.join(sys.prefix, "lib", name)
+    yield os.path.join(os.path.dirname(__file__), *[os.pardir] * 3, "lib", name)
 
 
-def opened(loader):
+def opened(loader, name):
     reasons = []
-    for path in candidates():
+    for path in candidates(name):
         try:
             return loader(path)
         except OSError as error:
             reasons.append(str(error))
-    raise CharmError(f"{NAME} cannot be loaded: {'; '.join(reasons)}. Install Towpath, or set "
+    raise CharmError(f"{name} cannot be loaded: {'; '.join(reasons)}. Install Towpath, or set "
                      "LD_LIBRARY_PATH to the directory of its libraries.")
 
 
@@ -139,13 +147,25 @@ class Library:
     except `run`, so that other threads of Python run while it waits."""
 
     def __init__(self):
-        keeping = opened(ctypes.PyDLL)
+        keeping = opened(ctypes.PyDLL, NAME)
         for name, (result, arguments) in FUNCTIONS.items():
             function = getattr(keeping, "towpath_" + name)
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
-        self.run = opened(ctypes.CDLL).towpath_run
+        self.run = opened(ctypes.CDLL, NAME).towpath_run
         self.run.restype, self.run.argtypes = c_int, [POINTER(c_int)]
+
+    def open_quick(self, **objects):
+        """Opens the library for small messages: its function that sends them, and the address of
+        the one that receives them."""
+        quick = opened(ctypes.PyDLL, QUICK_NAME)
+        addresses = {name: ctypes.cast(getattr(self, name), c_void_p)
+                     for name in ("message_new", "invoke", "broadcast")}
+        quick.towpath_python_open.restype = py_object
+        # It keeps the objects.
+        self.interface = Interface(**addresses, **objects)
+        send = quick.towpath_python_open(ctypes.byref(self.interface))
+        return send, ctypes.cast(quick.towpath_python_invoke, c_void_p).value
 
     def check(self, status):
         """Raises the reason for which a function has failed."""

@@ -13,6 +13,8 @@ from .messages import PROTOCOL
 from .reductions import value_of
 
 MAIN, GROUP, ARRAY, SINGLE = range(4)
+# Of libtowpath_actors_python.so: other arguments are pickled.
+NOT_SIMPLE = 1
 # Proxies of elements that the proxy of a collection keeps.
 MOST_ELEMENTS = 65536
 
@@ -187,32 +189,51 @@ def add_proxies(info):
         name = info.chare_class.__name__ + SUFFIXES[kind]
         namespace = {**methods, "info": info, "__module__": info.chare_class.__module__}
         whole = info.proxies[kind] = type(name, (base,), namespace)
-        info.sections[kind] = type("Section" + name, (SectionProxy, whole), {})
+        methods = {entry.name: section_method_of(entry) for entry in info.entries}
+        info.sections[kind] = type("Section" + name, (SectionProxy, whole), methods)
 
 
 def method_of(entry):
     """The method of proxies that invokes an entry method."""
-    number, packer = entry.epIdx, job.packer
-    pack, message = packer.pack, packer.address
+    number, quick, pack, message = entry.epIdx, job.send, job.packer.pack, job.packer.address
     invoke, broadcast, check = job.library.invoke, job.library.broadcast, job.library.check
 
     def send(self, *arguments, **options):
-        reply = future = None
-        if options:
-            arguments, reply = with_options(self, entry, arguments, options)
-            future = reply and reply.future
-        if self.issec:
-            job.sections.send(self, entry, arguments, reply)
-            return future
-        pack(number, arguments, reply)
-        address = self.address
-        check(invoke(address, message) if address else broadcast(self.collection, message))
-        return future
+        if not options:
+            status = quick(self.address, self.collection, number, arguments)
+            if status == NOT_SIMPLE:
+                pack(number, arguments, None)
+                status = invoke(self.address, message) if self.address else \
+                    broadcast(self.collection, message)
+            return check(status) if status else None
+        arguments, reply = with_options(self, entry, arguments, options)
+        simple = () if reply is None else (reply.simple(),)
+        status = quick(self.address, self.collection, number, arguments, *simple)
+        if status == NOT_SIMPLE:
+            pack(number, arguments, reply)
+            status = invoke(self.address, message) if self.address else \
+                broadcast(self.collection, message)
+        check(status)
+        return reply and reply.future
 
-    send.ep = number
-    send.__name__ = entry.name
-    send.__qualname__ = f"{entry.chare_class.__name__}Proxy.{entry.name}"
-    return send
+    return named(send, entry)
+
+
+def section_method_of(entry):
+    """The same for sections."""
+    def send(self, *arguments, **options):
+        arguments, reply = with_options(self, entry, arguments, options)
+        job.sections.send(self, entry, arguments, reply)
+        return reply and reply.future
+
+    return named(send, entry)
+
+
+def named(method, entry):
+    method.ep = entry.epIdx
+    method.__name__ = entry.name
+    method.__qualname__ = f"{entry.chare_class.__name__}Proxy.{entry.name}"
+    return method
 
 
 def with_options(proxy, entry, arguments, options):

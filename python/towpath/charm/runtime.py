@@ -100,6 +100,7 @@ class Charm:
         job.packer, job.keeper = Packer(library), Keeper(library)
         job.sections = self.sections
         functions = Functions(self.begin)
+        job.send = functions.send
         made = self.register_all(library, functions)
         combine = c.Combine(Combiner(library, job.reducers))
         reducer = c.ReducerOfLibrary(name=b"python", combine=combine)

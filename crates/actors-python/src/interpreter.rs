@@ -1,0 +1,107 @@
+//! Functions and structures of the interpreter's stable interface, as its documentation says.
+
+use std::ffi::{c_char, c_double, c_int, c_long, c_longlong, c_void};
+
+/// The head of every object.
+#[repr(C)]
+pub(crate) struct PyObject {
+    references: isize,
+    pub(crate) kind: *mut PyObject,
+}
+
+pub(crate) type FastFunction =
+    unsafe extern "C" fn(*mut PyObject, *const *mut PyObject, isize) -> *mut PyObject;
+
+/// A function that Python can call.
+#[repr(C)]
+pub(crate) struct PyMethodDef {
+    pub(crate) name: *const c_char,
+    pub(crate) function: FastFunction,
+    pub(crate) flags: c_int,
+    pub(crate) documentation: *const c_char,
+}
+
+/// Arguments come as an array.
+pub(crate) const METH_FASTCALL: c_int = 0x80;
+
+unsafe extern "C" {
+    pub(crate) static mut PyLong_Type: PyObject;
+    pub(crate) static mut PyFloat_Type: PyObject;
+    pub(crate) static mut PyUnicode_Type: PyObject;
+    pub(crate) static mut PyBytes_Type: PyObject;
+    pub(crate) static mut PyTuple_Type: PyObject;
+    pub(crate) static mut PyList_Type: PyObject;
+    pub(crate) static mut _Py_NoneStruct: PyObject;
+    pub(crate) static mut _Py_TrueStruct: PyObject;
+    pub(crate) static mut _Py_FalseStruct: PyObject;
+
+    pub(crate) fn Py_IncRef(object: *mut PyObject);
+    pub(crate) fn Py_DecRef(object: *mut PyObject);
+    pub(crate) fn PyGILState_Ensure() -> c_int;
+    pub(crate) fn PyGILState_Release(state: c_int);
+
+    pub(crate) fn PyLong_FromLongLong(value: c_longlong) -> *mut PyObject;
+    pub(crate) fn PyLong_FromVoidPtr(value: *mut c_void) -> *mut PyObject;
+    pub(crate) fn PyLong_FromLong(value: c_long) -> *mut PyObject;
+    pub(crate) fn PyLong_AsVoidPtr(object: *mut PyObject) -> *mut c_void;
+    pub(crate) fn PyLong_AsLongLongAndOverflow(
+        object: *mut PyObject,
+        overflow: *mut c_int,
+    ) -> c_longlong;
+    pub(crate) fn PyLong_AsUnsignedLongLong(object: *mut PyObject) -> u64;
+    pub(crate) fn PyFloat_FromDouble(value: c_double) -> *mut PyObject;
+    pub(crate) fn PyFloat_AsDouble(object: *mut PyObject) -> c_double;
+    pub(crate) fn PyUnicode_FromStringAndSize(text: *const c_char, size: isize) -> *mut PyObject;
+    pub(crate) fn PyUnicode_AsUTF8AndSize(object: *mut PyObject, size: *mut isize)
+    -> *const c_char;
+    pub(crate) fn PyUnicode_InternFromString(text: *const c_char) -> *mut PyObject;
+    pub(crate) fn PyBytes_FromStringAndSize(bytes: *const c_char, size: isize) -> *mut PyObject;
+    pub(crate) fn PyBytes_AsStringAndSize(
+        object: *mut PyObject,
+        bytes: *mut *mut c_char,
+        size: *mut isize,
+    ) -> c_int;
+    pub(crate) fn PyTuple_New(size: isize) -> *mut PyObject;
+    pub(crate) fn PyTuple_Size(tuple: *mut PyObject) -> isize;
+    pub(crate) fn PyTuple_GetItem(tuple: *mut PyObject, place: isize) -> *mut PyObject;
+    pub(crate) fn PyTuple_SetItem(tuple: *mut PyObject, place: isize, item: *mut PyObject)
+    -> c_int;
+    pub(crate) fn PyList_New(size: isize) -> *mut PyObject;
+    pub(crate) fn PyList_Size(list: *mut PyObject) -> isize;
+    pub(crate) fn PyList_GetItem(list: *mut PyObject, place: isize) -> *mut PyObject;
+    pub(crate) fn PyList_SetItem(list: *mut PyObject, place: isize, item: *mut PyObject) -> c_int;
+    pub(crate) fn PyObject_Call(
+        function: *mut PyObject,
+        arguments: *mut PyObject,
+        named: *mut PyObject,
+    ) -> *mut PyObject;
+    pub(crate) fn PyObject_GetAttr(object: *mut PyObject, name: *mut PyObject) -> *mut PyObject;
+    pub(crate) fn PyObject_SetAttr(
+        object: *mut PyObject,
+        name: *mut PyObject,
+        value: *mut PyObject,
+    ) -> c_int;
+    pub(crate) fn PyObject_IsTrue(object: *mut PyObject) -> c_int;
+    pub(crate) fn PyCFunction_NewEx(
+        definition: *mut PyMethodDef,
+        own: *mut PyObject,
+        module: *mut PyObject,
+    ) -> *mut PyObject;
+    pub(crate) fn PyErr_Clear();
+    pub(crate) fn PyErr_Occurred() -> *mut PyObject;
+    pub(crate) fn PyErr_Fetch(
+        kind: *mut *mut PyObject,
+        value: *mut *mut PyObject,
+        traceback: *mut *mut PyObject,
+    );
+    pub(crate) fn PyErr_NormalizeException(
+        kind: *mut *mut PyObject,
+        value: *mut *mut PyObject,
+        traceback: *mut *mut PyObject,
+    );
+    pub(crate) fn PyException_SetTraceback(
+        exception: *mut PyObject,
+        traceback: *mut PyObject,
+    ) -> c_int;
+    pub(crate) fn PyErr_WriteUnraisable(object: *mut PyObject);
+}

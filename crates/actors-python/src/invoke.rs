@@ -1,0 +1,130 @@
+//! A message to a call of an entry method.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use crate::arguments::Reader;
+use crate::interpreter::{self as py, PyObject};
+use crate::module::{Message, Module, with_module};
+use crate::object::Object;
+
+/// References of messages, as `messages.py` has them: there is a reply, and the arguments are as
+/// `arguments.rs` writes them.
+pub(crate) const HAS_REPLY: u32 = 1;
+pub(crate) const SIMPLE: u32 = 4;
+/// `TOWPATH_RESULT`.
+const RESULT: u32 = 8;
+
+/// Runs an entry method. The context is a tuple of the method's description, and of its function if
+/// that is all there is to it.
+///
+/// # Safety
+/// The library calls it as `towpath/actors.h` says; context and object are Python's objects.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn towpath_python_invoke(
+    context: *mut PyObject,
+    object: *mut PyObject,
+    _: *const c_void,
+    message: *mut Message,
+) {
+    // SAFETY: the interpreter exists while the job runs, and the message until this returns. A
+    // method keeps its chare alive even if it deletes itself.
+    unsafe {
+        let state = py::PyGILState_Ensure();
+        let chare = Object::shared(object);
+        let done = with_module(|module| run(module, context, &chare, message));
+        if done.is_none() {
+            report(object);
+        }
+        drop(chare);
+        py::PyGILState_Release(state);
+    }
+}
+
+/// The exception that was raised ends the job.
+fn report(object: *mut PyObject) {
+    let error = raised();
+    let told = with_module(|module| {
+        let error = error.unwrap_or_else(Object::none);
+        module.failed().call(&Object::tuple([error].into_iter())?)
+    });
+    if told.is_none() {
+        // SAFETY: an exception was raised.
+        unsafe { py::PyErr_WriteUnraisable(object) };
+    }
+}
+
+/// The exception that was raised, with its traceback.
+fn raised() -> Option<Object> {
+    let (mut kind, mut value, mut traceback) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    // SAFETY: the references that this gets are given back or away.
+    unsafe {
+        py::PyErr_Fetch(&raw mut kind, &raw mut value, &raw mut traceback);
+        py::PyErr_NormalizeException(&raw mut kind, &raw mut value, &raw mut traceback);
+        let (kind, value) = (Object::owned(kind), Object::owned(value));
+        if let (Some(value), Some(traceback)) = (&value, Object::owned(traceback)) {
+            py::PyException_SetTraceback(value.raw(), traceback.raw());
+        }
+        drop(kind);
+        value
+    }
+}
+
+/// # Safety
+/// As for `towpath_python_invoke`.
+unsafe fn run(
+    module: &Module,
+    context: *mut PyObject,
+    chare: &Object,
+    message: *mut Message,
+) -> Option<()> {
+    // SAFETY: the message exists, its payload has its bytes, and the context has two places.
+    unsafe {
+        let entry = Object::shared(py::PyTuple_GetItem(context, 0));
+        let received = &*message;
+        if received.flags & RESULT != 0 || received.reference & SIMPLE == 0 {
+            let address = Object::owned(py::PyLong_FromVoidPtr(message.cast()))?;
+            let all = [entry, Object::shared(chare.raw()), address];
+            return module.other().call(&Object::tuple(all.into_iter())?).map(|_| ());
+        }
+        let bytes = std::slice::from_raw_parts(received.payload.cast::<u8>(), received.bytes);
+        let mut reader = Reader(bytes);
+        let function = py::PyTuple_GetItem(context, 1);
+        let is_all = function != &raw mut py::_Py_NoneStruct;
+        if is_all && received.reference & HAS_REPLY == 0 {
+            let arguments = reader.tuple(Some(Object::shared(chare.raw())))?;
+            return call(module, &Object::shared(function), chare, &arguments);
+        }
+        let reply = if received.reference & HAS_REPLY == 0 {
+            Object::none()
+        } else {
+            reader.tuple(None)?
+        };
+        let arguments = reader.tuple(None)?;
+        let all = [entry, Object::shared(chare.raw()), arguments, reply];
+        module.accept().call(&Object::tuple(all.into_iter())?).map(|_| ())
+    }
+}
+
+/// Calls the function of a method, and lets run what has waited for what it has done.
+fn call(module: &Module, function: &Object, chare: &Object, arguments: &Object) -> Option<()> {
+    // SAFETY: all these objects exist, and functions that give references give new ones.
+    unsafe {
+        let before = Object::owned(py::PyObject_GetAttr(module.job(), module.current))?;
+        py::PyObject_SetAttr(module.job(), module.current, chare.raw());
+        let result = function.call(arguments);
+        let done = result.and_then(|_| {
+            let waiting = Object::owned(py::PyObject_GetAttr(chare.raw(), module.waiting))?;
+            if py::PyObject_IsTrue(waiting.raw()) == 0 {
+                return Some(());
+            }
+            let all = Object::tuple([Object::shared(chare.raw())].into_iter())?;
+            module.flush().call(&all).map(|_| ())
+        });
+        if done.is_none() {
+            report(chare.raw());
+        }
+        py::PyObject_SetAttr(module.job(), module.current, before.raw());
+        Some(())
+    }
+}

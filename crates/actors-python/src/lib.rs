@@ -1,0 +1,21 @@
+//! `libtowpath_actors_python.so`: the path of small messages between chares of Python.
+//!
+//! ```text
+//!  module          what Python calls
+//!    send          arguments to a message
+//!    invoke        a message to a call of an entry method
+//!  arguments       values as bytes
+//!  object          references to Python's objects
+//!    interpreter   declarations of the interpreter's stable interface
+//! ```
+//!
+//! Python makes the messages that this cannot: of other types than numbers, texts, bytes, tuples and
+//! lists of these. One library serves all versions of the interpreter, because it calls only its
+//! stable interface. The interpreter's lock is held whenever code of this library runs.
+
+mod arguments;
+mod interpreter;
+mod invoke;
+mod module;
+mod object;
+mod send;
