@@ -14,6 +14,8 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 OLDEST_GLIBC = 28
+# Where a layout has the Python modules; the environment has them among those of other packages.
+MODULES = "lib/python/"
 
 
 def newest_glibc(files):
@@ -57,6 +59,8 @@ class LayOut(BuildHookInterface):
             place = path.relative_to(prefix).as_posix()
             if place.startswith("bin/"):
                 build_data["shared_scripts"][str(path.resolve())] = place.removeprefix("bin/")
+            elif place.startswith(MODULES):
+                build_data["force_include"][str(path.resolve())] = place.removeprefix(MODULES)
             else:
                 build_data["shared_data"][str(path.resolve())] = place
         minor = newest_glibc(files)

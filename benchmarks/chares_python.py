@@ -86,7 +86,7 @@ def measured(words, environment):
 def runs(prefix, sizes, rounds):
     """Results of all runs, as two lists: those of Towpath and of charm4py."""
     python = environments.venv("charm4py") / "bin/python"
-    own = environments.clean_environment(PYTHONPATH=ROOT / "python", LD_LIBRARY_PATH=prefix / "lib")
+    own = environments.clean_environment(PYTHONPATH=prefix / "lib/python")
     other = environments.clean_environment(PATH=f"{python.parent}:/usr/bin:/bin")
     directory = environments.BUILD / "bench"
     directory.mkdir(parents=True, exist_ok=True)

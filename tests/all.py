@@ -53,6 +53,7 @@ STAGES = [
     ("Charm++ programs", [PYTHON, "tests/actors/charm.py"], 600),
     ("chares in C++", [PYTHON, "tests/actors/cpp.py"], 600),
     ("examples of chares", [PYTHON, "tests/actors/examples.py"], 300),
+    ("chares in Python", [PYTHON, "tests/actors/python.py"], 400),
     ("little memory", [PYTHON, "tests/scarcity/run.py"], 600),
     ("c programs on MPICH", [PYTHON, "tests/mpi/run.py", "--library", "mpich", "--fewer", "--time-limit", "400"], 600),
     ("mpi4py, MPICH ABI",

@@ -59,8 +59,7 @@ def finished(words, environment):
 
 def on_towpath(prefix, python, ranks, words):
     environment = environments.clean_environment(
-        PYTHONPATH=environments.ROOT / "python", LD_LIBRARY_PATH=prefix / "lib",
-        PYTHONDONTWRITEBYTECODE=1)
+        PYTHONPATH=prefix / "lib/python", PYTHONDONTWRITEBYTECODE=1)
     return finished([prefix / "bin/mpiexec", "-n", ranks, python, *words], environment)
 
 

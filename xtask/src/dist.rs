@@ -1,5 +1,5 @@
 //! Builds Towpath and lays it out below a prefix: lib/, include/, bin/, lib/pkgconfig; the
-//! libraries with the strict channel in lib/strict; debugging information in .debug beside each
+//! libraries with the strict channel in lib/strict; Python modules in lib/python; debugging information in .debug beside each
 //! file.
 //!
 //! There are no symbolic links, because a wheel cannot contain any. In their place are linker
@@ -29,6 +29,17 @@ const ACTORS: (&str, &str, &str, &str) = (
 /// ranks of a host share, so that arrays need not be copied.
 const LINKED_ACTORS: &str = "towpath_actors -Wl,--push-state,--no-as-needed \
                              -l:libtowpath-malloc.so -Wl,--pop-state";
+
+/// What its Python module needs besides, in the same form.
+const ACTORS_OF_PYTHON: (&str, &str, &str, &str) = (
+    "towpath-actors-python",
+    "libtowpath_actors_python.so",
+    "libtowpath_actors_python.so.0",
+    "libtowpath_actors_python.so",
+);
+
+/// Where the Python modules are; in the wheel they are among those of its environment.
+const PYTHON_MODULES: &str = "lib/python";
 
 /// The library that mpiexec preloads if malloc is to allocate shared memory: its package, the file
 /// that cargo builds, the name under which it is installed.
@@ -93,6 +104,7 @@ pub fn run(root: &Path, prefix: &Path, profile: &str, glibc: Option<&str>) -> Re
     libraries(&target.join(directory_of(profile)), &prefix.join("lib"))?;
     strict_libraries(&target.join(STRICT), &prefix.join("lib").join(STRICT))?;
     headers(root, &prefix)?;
+    copy_directory(&root.join("python"), &prefix.join(PYTHON_MODULES))?;
     programs(root, &target.join(directory_of(profile)), &prefix)?;
     package_files(root, &prefix)?;
     println!("installed in {}", prefix.display());
@@ -133,7 +145,7 @@ fn interfaces() -> impl Iterator<Item = &'static str> {
 
 /// The packages of all libraries.
 fn packages() -> impl Iterator<Item = &'static str> {
-    interfaces().chain([ACTORS.0, PRELOADED.0])
+    interfaces().chain([ACTORS.0, ACTORS_OF_PYTHON.0, PRELOADED.0])
 }
 
 fn target_directory(root: &Path) -> PathBuf {
@@ -227,7 +239,7 @@ fn copy_stripped(from: &Path, to: &Path) -> Result<(), String> {
 }
 
 fn libraries(target: &Path, lib: &Path) -> Result<(), String> {
-    for (_, built, installed, linked) in LIBRARIES.iter().chain([&ACTORS]) {
+    for (_, built, installed, linked) in LIBRARIES.iter().chain([&ACTORS, &ACTORS_OF_PYTHON]) {
         copy_stripped(&target.join(built), &lib.join(installed))?;
         write(&lib.join(linked), &format!("INPUT({installed})\n"), false)?;
     }
@@ -286,12 +298,16 @@ fn headers(root: &Path, prefix: &Path) -> Result<(), String> {
     copy_directory(&root.join("include/towpath"), &include.join("towpath"))
 }
 
-/// Copies the files of a directory, and those of the directories in it.
+/// Copies the files of a directory, and those of the directories in it, but what Python has
+/// compiled.
 fn copy_directory(from: &Path, to: &Path) -> Result<(), String> {
     let unreadable = |e| format!("cannot read {}: {e}", from.display());
     fs::create_dir_all(to).map_err(|e| format!("cannot make {}: {e}", to.display()))?;
     for entry in fs::read_dir(from).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
+        if path.ends_with("__pycache__") {
+            continue;
+        }
         let copied = to.join(path.file_name().unwrap_or_default());
         if path.is_dir() { copy_directory(&path, &copied)? } else { copy(&path, &copied)? }
     }

@@ -18,6 +18,8 @@ pub(crate) struct Message {
     pub(crate) priority: i32,
     pub(crate) reference: u32,
     pub(crate) memory: [usize; 2],
+    pub(crate) arrays: *mut c_void,
+    pub(crate) array_count: usize,
 }
 
 /// Functions of `libtowpath_actors.so`, and of the module.

@@ -1,6 +1,11 @@
 """Message-driven objects (chares), with the interface of charm4py: programs for it run by another
 import, `from towpath.charm import charm, Chare, ...`. Start them with mpiexec."""
 
+try:
+    import greenlet  # noqa: F401
+except ImportError as error:
+    raise ImportError("towpath.charm needs the package greenlet: pip install greenlet") from error
+
 from .channel import Channel
 from .chare import ArrayMap, Chare
 from .entries import coro, coro_ext, when

@@ -124,7 +124,7 @@ class EntryMethod:
             if self.is_async:
                 result = driven(result)
         except SystemExit as end:
-            job.library.exit(exit_code(end))
+            failed(end)
         except GreenletExit:
             raise
         except BaseException as error:
@@ -171,6 +171,9 @@ def exit_code(end):
 
 def failed(error):
     """Ends the job because of an exception in the method that runs."""
+    if isinstance(error, SystemExit):
+        job.library.exit(exit_code(error))
+        return
     sys.stdout.flush()
     stack = getattr(error, "remote_stacktrace", None)
     if stack is None:

@@ -7,6 +7,7 @@ calls gets addresses, and reads them through views that are kept by address.
 import ctypes
 import os
 import sys
+import sysconfig
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int32, c_size_t, c_ssize_t,
                     c_uint32, c_uint64, c_void_p, py_object)
 
@@ -28,7 +29,7 @@ class ChareId(Structure):
 class Message(Structure):
     _fields_ = [("payload", c_void_p), ("bytes", c_size_t), ("entry", c_uint32),
                 ("flags", c_uint32), ("priority", c_int32), ("reference", c_uint32),
-                ("memory", c_void_p * 2)]
+                ("memory", c_void_p * 2), ("arrays", c_void_p), ("array_count", c_size_t)]
 
 
 # Contexts are Python objects, and so are the chares; the library only passes them on.
@@ -124,11 +125,12 @@ class CharmError(Exception):
 
 
 def candidates(name):
-    """Where a library may be: as the loader finds it, in the Python environment, or in the
-    directory lib beside which this package was installed."""
-    yield name
+    """Where a library may be: in the directory lib/python of which this package is, in the Python
+    environment, or as the loader finds it."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    yield os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(package))), name)
     yield os.path.join(sys.prefix, "lib", name)
-    yield os.path.join(os.path.dirname(__file__), *[os.pardir] * 3, "lib", name)
+    yield name
 
 
 def opened(loader, name):
@@ -147,6 +149,9 @@ class Library:
     except `run`, so that other threads of Python run while it waits."""
 
     def __init__(self):
+        if sysconfig.get_config_var("Py_GIL_DISABLED"):
+            raise CharmError("chares need a Python with its global lock; this one was built "
+                             "without")
         keeping = opened(ctypes.PyDLL, NAME)
         for name, (result, arguments) in FUNCTIONS.items():
             function = getattr(keeping, "towpath_" + name)
