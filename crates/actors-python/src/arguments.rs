@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::ptr;
 
+use crate::arrays::{Data, Received};
 use crate::interpreter::{self as py, PyObject};
 use crate::object::Object;
 
@@ -18,79 +19,90 @@ const TEXT: u8 = b's';
 const BYTES: u8 = b'b';
 const TUPLE: u8 = b't';
 const LIST: u8 = b'l';
+const ARRAY: u8 = b'a';
 
 /// The value has a type, a size or a depth that has no representation here.
 pub(crate) struct NotSimple;
 
-/// Appends the elements of a tuple.
-///
-/// # Safety
-/// It is a tuple, to which the caller has a reference.
-pub(crate) unsafe fn write_tuple(
-    tuple: *mut PyObject,
-    depth: usize,
-    into: &mut Vec<u8>,
-) -> Result<(), NotSimple> {
-    // SAFETY: the tuple exists, and its places below its size have elements.
-    unsafe {
-        let size = py::PyTuple_Size(tuple);
-        write_size(size, into)?;
-        (0..size).try_for_each(|place| write(py::PyTuple_GetItem(tuple, place), depth, into))
+/// Values that are written, and the data of arrays that a message has behind them.
+pub(crate) struct Writer<'a> {
+    pub(crate) values: &'a mut Vec<u8>,
+    pub(crate) data: Vec<Data>,
+    /// The type of arrays.
+    pub(crate) ndarray: *mut PyObject,
+}
+
+impl Writer<'_> {
+    /// Appends the elements of a tuple.
+    ///
+    /// # Safety
+    /// It is a tuple, to which the caller has a reference.
+    pub(crate) unsafe fn tuple(
+        &mut self,
+        tuple: *mut PyObject,
+        depth: usize,
+    ) -> Result<(), NotSimple> {
+        // SAFETY: the tuple exists, and its places below its size have elements.
+        unsafe {
+            let size = py::PyTuple_Size(tuple);
+            write_size(size, self.values)?;
+            (0..size).try_for_each(|place| self.value(py::PyTuple_GetItem(tuple, place), depth))
+        }
+    }
+
+    /// # Safety
+    /// The object exists.
+    unsafe fn value(&mut self, object: *mut PyObject, depth: usize) -> Result<(), NotSimple> {
+        let into = &mut *self.values;
+        if depth > DEEPEST {
+            return Err(NotSimple);
+        }
+        // SAFETY: the object exists, and each function gets an object of its type.
+        unsafe {
+            let kind = (*object).kind;
+            if kind == &raw mut py::PyLong_Type {
+                return write_integer(object, into);
+            } else if kind == &raw mut py::PyFloat_Type {
+                into.push(FLOAT);
+                into.extend_from_slice(&py::PyFloat_AsDouble(object).to_ne_bytes());
+            } else if object == &raw mut py::_Py_NoneStruct {
+                into.push(NONE);
+            } else if object == &raw mut py::_Py_TrueStruct {
+                into.push(TRUE);
+            } else if object == &raw mut py::_Py_FalseStruct {
+                into.push(FALSE);
+            } else if kind == &raw mut py::PyUnicode_Type {
+                let mut size = 0;
+                let text = py::PyUnicode_AsUTF8AndSize(object, &raw mut size);
+                write_bytes(TEXT, text, size, into)?;
+            } else if kind == &raw mut py::PyBytes_Type {
+                let (mut bytes, mut size) = (ptr::null_mut(), 0);
+                py::PyBytes_AsStringAndSize(object, &raw mut bytes, &raw mut size);
+                write_bytes(BYTES, bytes, size, into)?;
+            } else if kind == &raw mut py::PyTuple_Type {
+                into.push(TUPLE);
+                self.tuple(object, depth + 1)?;
+            } else if kind == &raw mut py::PyList_Type {
+                into.push(LIST);
+                let size = py::PyList_Size(object);
+                write_size(size, into)?;
+                for place in 0..size {
+                    self.value(py::PyList_GetItem(object, place), depth + 1)?;
+                }
+            } else if kind == self.ndarray {
+                into.push(ARRAY);
+                self.data.push(Data::write(object, into)?);
+            } else {
+                return Err(NotSimple);
+            }
+        }
+        Ok(())
     }
 }
 
 fn write_size(size: isize, into: &mut Vec<u8>) -> Result<(), NotSimple> {
     let size = u32::try_from(size).map_err(|_| NotSimple)?;
     into.extend_from_slice(&size.to_ne_bytes());
-    Ok(())
-}
-
-/// # Safety
-/// The object exists.
-unsafe fn write(
-    object: *mut PyObject,
-    depth: usize,
-    into: &mut Vec<u8>,
-) -> Result<(), NotSimple> {
-    if depth > DEEPEST {
-        return Err(NotSimple);
-    }
-    // SAFETY: the object exists, and each function gets an object of its type.
-    unsafe {
-        let kind = (*object).kind;
-        if kind == &raw mut py::PyLong_Type {
-            return write_integer(object, into);
-        } else if kind == &raw mut py::PyFloat_Type {
-            into.push(FLOAT);
-            into.extend_from_slice(&py::PyFloat_AsDouble(object).to_ne_bytes());
-        } else if object == &raw mut py::_Py_NoneStruct {
-            into.push(NONE);
-        } else if object == &raw mut py::_Py_TrueStruct {
-            into.push(TRUE);
-        } else if object == &raw mut py::_Py_FalseStruct {
-            into.push(FALSE);
-        } else if kind == &raw mut py::PyUnicode_Type {
-            let mut size = 0;
-            let text = py::PyUnicode_AsUTF8AndSize(object, &raw mut size);
-            write_bytes(TEXT, text, size, into)?;
-        } else if kind == &raw mut py::PyBytes_Type {
-            let (mut bytes, mut size) = (ptr::null_mut(), 0);
-            py::PyBytes_AsStringAndSize(object, &raw mut bytes, &raw mut size);
-            write_bytes(BYTES, bytes, size, into)?;
-        } else if kind == &raw mut py::PyTuple_Type {
-            into.push(TUPLE);
-            write_tuple(object, depth + 1, into)?;
-        } else if kind == &raw mut py::PyList_Type {
-            into.push(LIST);
-            let size = py::PyList_Size(object);
-            write_size(size, into)?;
-            for place in 0..size {
-                write(py::PyList_GetItem(object, place), depth + 1, into)?;
-            }
-        } else {
-            return Err(NotSimple);
-        }
-    }
     Ok(())
 }
 
@@ -131,13 +143,16 @@ unsafe fn write_bytes(
     Ok(())
 }
 
-/// What is left of the bytes to read.
-pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+/// What is left of the values to read, and the data of the arrays among them.
+pub(crate) struct Reader<'a> {
+    pub(crate) values: &'a [u8],
+    pub(crate) data: Received<'a>,
+}
 
-impl Reader<'_> {
-    fn take(&mut self, size: usize) -> Option<&[u8]> {
-        let (taken, rest) = self.0.split_at_checked(size)?;
-        self.0 = rest;
+impl<'a> Reader<'a> {
+    fn take(&mut self, size: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.values.split_at_checked(size)?;
+        self.values = rest;
         Some(taken)
     }
 
@@ -154,7 +169,7 @@ impl Reader<'_> {
     pub(crate) fn tuple(&mut self, first: Option<Object>) -> Option<Object> {
         let size = self.size()?;
         // Every value has a byte at least.
-        let items = (size <= self.0.len()).then_some(size)? + usize::from(first.is_some());
+        let items = (size <= self.values.len()).then_some(size)? + usize::from(first.is_some());
         // SAFETY: a new tuple, whose places get a reference each. One that is given up before has
         // nulls in the others, which the interpreter allows.
         unsafe {
@@ -172,7 +187,7 @@ impl Reader<'_> {
     }
 
     fn list(&mut self) -> Option<Object> {
-        let size = self.size().filter(|size| *size <= self.0.len())?;
+        let size = self.size().filter(|size| *size <= self.values.len())?;
         // SAFETY: as for tuples.
         unsafe {
             let list = Object::owned(py::PyList_New(size.cast_signed()))?;
@@ -182,6 +197,20 @@ impl Reader<'_> {
             }
             Some(list)
         }
+    }
+
+    fn ndarray(&mut self) -> Option<Object> {
+        let [format, dimensions] = self.array()?;
+        let format = self.take(usize::from(format))?;
+        let bytes = usize::try_from(u64::from_ne_bytes(self.array()?)).ok()?;
+        let mut extents = Vec::with_capacity(usize::from(dimensions));
+        for _ in 0..dimensions {
+            let extent = i64::from_ne_bytes(self.array()?);
+            // SAFETY: this makes an integer.
+            extents.push(unsafe { Object::owned(py::PyLong_FromLongLong(extent)) }?);
+        }
+        let shape = Object::tuple(extents.into_iter())?;
+        self.data.array(format, bytes, shape)
     }
 
     fn value(&mut self) -> Option<Object> {
@@ -212,6 +241,7 @@ impl Reader<'_> {
                 }
                 TUPLE => self.tuple(None),
                 LIST => self.list(),
+                ARRAY => self.ndarray(),
                 _ => None,
             }
         }

@@ -24,7 +24,35 @@ pub(crate) struct PyMethodDef {
 /// Arguments come as an array.
 pub(crate) const METH_FASTCALL: c_int = 0x80;
 
+/// Memory of an object.
+#[repr(C)]
+pub(crate) struct PyBuffer {
+    pub(crate) memory: *mut c_void,
+    object: *mut PyObject,
+    pub(crate) bytes: isize,
+    item: isize,
+    read_only: c_int,
+    pub(crate) dimensions: c_int,
+    pub(crate) format: *const c_char,
+    pub(crate) shape: *mut isize,
+    strides: *mut isize,
+    suboffsets: *mut isize,
+    internal: *mut c_void,
+}
+
+/// Contiguous in the order of C, with shape and format.
+pub(crate) const PYBUF_C_CONTIGUOUS_FORMAT: c_int = 0x20 | 0x10 | 0x08 | 0x04;
+
 unsafe extern "C" {
+    pub(crate) fn PyObject_GetBuffer(
+        object: *mut PyObject,
+        buffer: *mut PyBuffer,
+        flags: c_int,
+    ) -> c_int;
+    pub(crate) fn PyBuffer_Release(buffer: *mut PyBuffer);
+    pub(crate) fn PyByteArray_FromStringAndSize(bytes: *const c_char, size: isize)
+    -> *mut PyObject;
+
     pub(crate) static mut PyLong_Type: PyObject;
     pub(crate) static mut PyFloat_Type: PyObject;
     pub(crate) static mut PyUnicode_Type: PyObject;

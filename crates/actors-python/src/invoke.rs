@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 
 use crate::arguments::Reader;
+use crate::arrays::Received;
 use crate::interpreter::{self as py, PyObject};
 use crate::module::{Message, Module, with_module};
 use crate::object::Object;
@@ -12,6 +13,8 @@ use crate::object::Object;
 /// `arguments.rs` writes them.
 pub(crate) const HAS_REPLY: u32 = 1;
 pub(crate) const SIMPLE: u32 = 4;
+/// The payload begins with the number of bytes up to the data of arrays.
+pub(crate) const VALUES: usize = size_of::<u64>();
 /// `TOWPATH_RESULT`.
 const RESULT: u32 = 8;
 
@@ -87,22 +90,37 @@ unsafe fn run(
             let all = [entry, Object::shared(chare.raw()), address];
             return module.other().call(&Object::tuple(all.into_iter())?).map(|_| ());
         }
-        let bytes = std::slice::from_raw_parts(received.payload.cast::<u8>(), received.bytes);
-        let mut reader = Reader(bytes);
+        let has_reply = received.reference & HAS_REPLY != 0;
+        let mut reader = reader(module, message)?;
         let function = py::PyTuple_GetItem(context, 1);
         let is_all = function != &raw mut py::_Py_NoneStruct;
-        if is_all && received.reference & HAS_REPLY == 0 {
+        if is_all && !has_reply {
             let arguments = reader.tuple(Some(Object::shared(chare.raw())))?;
             return call(module, &Object::shared(function), chare, &arguments);
         }
-        let reply = if received.reference & HAS_REPLY == 0 {
-            Object::none()
-        } else {
-            reader.tuple(None)?
-        };
+        let reply = if has_reply { reader.tuple(None)? } else { Object::none() };
         let arguments = reader.tuple(None)?;
         let all = [entry, Object::shared(chare.raw()), arguments, reply];
         module.accept().call(&Object::tuple(all.into_iter())?).map(|_| ())
+    }
+}
+
+/// Reads a message that this library has made.
+///
+/// # Safety
+/// As for `towpath_python_invoke`.
+unsafe fn reader(module: &Module, message: *mut Message) -> Option<Reader<'_>> {
+    // SAFETY: the payload has its bytes until the method returns, or as long as it is kept.
+    unsafe {
+        let received = &*message;
+        let bytes = std::slice::from_raw_parts(received.payload.cast::<u8>(), received.bytes);
+        let length = u64::from_ne_bytes(bytes.get(..VALUES)?.try_into().ok()?);
+        let length = usize::try_from(length).ok()?;
+        if length > bytes.len() {
+            return None;
+        }
+        let data = Received::of(module, message, length)?;
+        Some(Reader { values: data.values(VALUES, length)?, data })
     }
 }
 

@@ -5,15 +5,17 @@
 //!    send          arguments to a message
 //!    invoke        a message to a call of an entry method
 //!  arguments       values as bytes
+//!    arrays        data of arrays, behind the values
 //!  object          references to Python's objects
 //!    interpreter   declarations of the interpreter's stable interface
 //! ```
 //!
-//! Python makes the messages that this cannot: of other types than numbers, texts, bytes, tuples and
-//! lists of these. One library serves all versions of the interpreter, because it calls only its
+//! Python makes the messages that this cannot: of other types than numbers, texts, bytes, arrays,
+//! tuples and lists of these. One library serves all versions of the interpreter, because it calls only its
 //! stable interface. The interpreter's lock is held whenever code of this library runs.
 
 mod arguments;
+mod arrays;
 mod interpreter;
 mod invoke;
 mod module;

@@ -36,6 +36,12 @@ pub(crate) struct Interface {
     failed: *mut PyObject,
     /// `flush(chare)`.
     flush: *mut PyObject,
+    /// The type of arrays, or null without numpy.
+    pub(crate) ndarray: *mut PyObject,
+    /// `array(format, shape, memory, offset)`: an array over memory.
+    array: *mut PyObject,
+    /// `kept(message)`: the memory of a message that is kept as long as this object.
+    kept: *mut PyObject,
     /// Its attribute `current` is the chare that runs.
     job: *mut PyObject,
 }
@@ -62,6 +68,14 @@ impl Module {
 
     pub(crate) fn flush(&self) -> Object {
         shared(self.interface.flush)
+    }
+
+    pub(crate) fn array(&self) -> Object {
+        shared(self.interface.array)
+    }
+
+    pub(crate) fn kept(&self) -> Object {
+        shared(self.interface.kept)
     }
 
     pub(crate) fn job(&self) -> *mut PyObject {

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::ffi::c_long;
 use std::ptr;
 
-use crate::arguments::{NotSimple, write_tuple};
+use crate::arguments::{NotSimple, Writer};
+use crate::arrays::{Data, aligned};
 use crate::interpreter::{self as py, PyObject};
-use crate::invoke::{HAS_REPLY, SIMPLE};
+use crate::invoke::{HAS_REPLY, SIMPLE, VALUES};
 use crate::module::{Message, Module, with_module};
 
 /// Memory for longer arguments is not kept.
@@ -41,36 +42,51 @@ fn sent(module: &Module, arguments: &[*mut PyObject]) -> c_long {
     BYTES.with_borrow_mut(|bytes| {
         bytes.clear();
         bytes.shrink_to(LONGEST_KEPT);
-        let mut reference = SIMPLE;
+        // Where the data of arrays begins is written once it is known.
+        bytes.extend_from_slice(&[0; VALUES]);
+        let mut writer =
+            Writer { values: bytes, data: Vec::new(), ndarray: module.interface.ndarray };
         // SAFETY: the module passes tuples.
         let written = unsafe {
-            if let Some(reply) = reply.first() {
-                reference |= HAS_REPLY;
-                write_tuple(*reply, 0, bytes)
-            } else {
-                Ok(())
-            }
-            .and_then(|()| write_tuple(*values, 0, bytes))
+            reply.first().map_or(Ok(()), |reply| writer.tuple(*reply, 0))
+                .and_then(|()| writer.tuple(*values, 0))
         };
+        let data = writer.data;
         if let Err(NotSimple) = written {
             return NOT_SIMPLE;
         }
-        let interface = &module.interface;
-        // SAFETY: a new message has so many bytes; the name is that of a chare in memory of the
-        // module, or null.
+        let reference = SIMPLE | if reply.is_empty() { 0 } else { HAS_REPLY };
+        let length = bytes.len() as u64;
+        bytes[..VALUES].copy_from_slice(&length.to_ne_bytes());
+        // SAFETY: the name is that of a chare in memory of the module, or null.
         unsafe {
-            let mut message = std::mem::zeroed::<Message>();
-            (interface.message_new)(bytes.len(), &raw mut message);
-            ptr::copy_nonoverlapping(bytes.as_ptr(), message.payload.cast(), bytes.len());
+            let mut message = filled(module, bytes, &data);
             message.entry = py::PyLong_AsUnsignedLongLong(*entry) as u32;
             message.reference = reference;
             let name = py::PyLong_AsVoidPtr(*name);
             c_long::from(if name.is_null() {
                 let collection = py::PyLong_AsUnsignedLongLong(*collection);
-                (interface.broadcast)(collection, &raw mut message)
+                (module.interface.broadcast)(collection, &raw mut message)
             } else {
-                (interface.invoke)(name, &raw mut message)
+                (module.interface.invoke)(name, &raw mut message)
             })
         }
     })
+}
+
+/// A new message with these values, and with copies of the data behind them.
+fn filled(module: &Module, values: &[u8], data: &[Data]) -> Message {
+    let total = data.iter().fold(values.len(), |end, data| aligned(end) + data.bytes());
+    // SAFETY: the payload of the new message has so many bytes.
+    unsafe {
+        let mut message = std::mem::zeroed::<Message>();
+        (module.interface.message_new)(total, &raw mut message);
+        let payload = message.payload.cast::<u8>();
+        ptr::copy_nonoverlapping(values.as_ptr(), payload, values.len());
+        data.iter().fold(values.len(), |end, data| {
+            data.copy_to(payload.add(aligned(end)));
+            aligned(end) + data.bytes()
+        });
+        message
+    }
 }

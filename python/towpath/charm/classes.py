@@ -10,7 +10,8 @@ from .entries import EntryMethod, Reply, failed
 from .futures import future_of
 from .job import job
 from .library import CharmError, ChareId, Message, Views, index_of, memory_view
-from .messages import HAS_BUFFERS, HAS_REPLY, PROTOCOL, unpack_buffers, unpack_small
+from .messages import (ARRAY_TYPE, HAS_BUFFERS, HAS_REPLY, PROTOCOL, array_over, unpack_buffers,
+                       unpack_small)
 from .proxies import GROUP, MAIN, SINGLE, proxy_of, shown
 from .reductions import result_of
 
@@ -100,7 +101,8 @@ class Functions:
         self.construct = c.Construct(self.constructed)
         self.send, self.invoke = job.library.open_quick(
             accept=self.accepted, other=self.invoked, failed=failed,
-            flush=Chare.__flush_wait_queues__, job=job)
+            flush=Chare.__flush_wait_queues__, ndarray=ARRAY_TYPE, array=array_over,
+            kept=job.keeper.kept, job=job)
         self.of_types = {"packed_bytes": c.PackedBytes(self.packed_bytes),
                          "pack": c.Pack(self.pack), "unpack": c.Unpack(self.unpack),
                          "destroy": c.Destroy(self.destroy)}

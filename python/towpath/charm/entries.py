@@ -174,6 +174,8 @@ def failed(error):
     if isinstance(error, SystemExit):
         job.library.exit(exit_code(error))
         return
+    if error is None:
+        error = CharmError("a message has arrived that this module has not made")
     sys.stdout.flush()
     stack = getattr(error, "remote_stacktrace", None)
     if stack is None:

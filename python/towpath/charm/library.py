@@ -63,7 +63,8 @@ class Interface(Structure):
 
     _fields_ = [("message_new", c_void_p), ("invoke", c_void_p), ("broadcast", c_void_p),
                 ("accept", py_object), ("other", py_object), ("failed", py_object),
-                ("flush", py_object), ("job", py_object)]
+                ("flush", py_object), ("ndarray", c_void_p), ("array", py_object),
+                ("kept", py_object), ("job", py_object)]
 
 
 class Program(Structure):

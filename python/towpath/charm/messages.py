@@ -9,12 +9,18 @@ The reference of a message to an entry method says what it has.
 """
 
 import ctypes
+import functools
 import struct
 import threading
 from collections import deque
 from pickle import dumps, loads
 
 from .library import READABLE, WRITABLE, Message, memory_view
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
 
 # The pickle is a pair of arguments and a reply: where the result shall go.
 HAS_REPLY = 1
@@ -26,6 +32,17 @@ ALIGNMENT = 64
 PROTOCOL = 5
 
 move = ctypes.memmove
+ARRAY_TYPE = id(numpy.ndarray) if numpy else 0
+# By the formats of their buffers.
+TYPES = {memoryview(numpy.zeros(1, name)).format: numpy.dtype(name) for name in (
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "longlong",
+    "ulonglong", "float16", "float32", "float64", "longdouble", "complex64", "complex128",
+    "clongdouble")} if numpy else {}
+
+
+def array_over(format, shape, memory, offset):
+    """A writable array over memory of a message, or over a copy of it."""
+    return numpy.ndarray(shape, TYPES[format], memory, offset)
 
 
 def aligned(offset):
@@ -94,6 +111,12 @@ class KeptMessage:
         self.keeper.ended(self.message)
 
 
+@functools.lru_cache(maxsize=None)
+def memory_type(power):
+    """Types of memory are few: making one costs more than a message."""
+    return ctypes.c_char * (1 << power)
+
+
 class Keeper:
     """Keeps messages for the arrays that lie in them, and frees them in the thread that called
     towpath_start."""
@@ -105,13 +128,15 @@ class Keeper:
         self.waiting = deque()
 
     def kept(self, address):
-        """A writable array of bytes over the payload of the message at this address."""
+        """Writable memory over the payload of the message at this address, whose length is rounded
+        up to a power of two: nobody uses what is behind the payload."""
         while self.waiting:
             self.free(ctypes.addressof(self.waiting.popleft()))
         self.keep(address)
         message = Message()
         move(ctypes.addressof(message), address, ctypes.sizeof(Message))
-        memory = (ctypes.c_char * message.bytes).from_address(message.payload)
+        power = max(0, message.bytes - 1).bit_length()
+        memory = memory_type(power).from_address(message.payload)
         memory.kept = KeptMessage(self, message)
         return memory
 

@@ -37,7 +37,8 @@ def main(args):
             data = (numpy.arange(size) % 2).astype(kind)
             back = last.echo(data, ret=True).get()
             assert back.dtype == data.dtype and (back == data).all() and back.flags.writeable
-    for data in (numpy.zeros((3, 4, 5)) + 2, numpy.arange(3000.0).reshape(30, 100)):
+    for data in (numpy.zeros((3, 4, 5)) + 2, numpy.arange(3000.0).reshape(30, 100),
+                 numpy.zeros((0, 3)), numpy.array([1, None, "x"], dtype=object)):
         back = last.echo(data, ret=True).get()
         assert back.shape == data.shape and (back == data).all()
     for rounds in range(20):
