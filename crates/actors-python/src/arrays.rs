@@ -1,5 +1,5 @@
-//! Arrays of numpy: their data lies behind the other values of a message, and arrives as arrays over
-//! the memory of the message, or over a copy if they are short.
+//! Arrays of numpy: their data lies behind the other values of a message, and arrives as arrays
+//! over the memory of the message, or over a copy if they are short.
 
 use std::ffi::CStr;
 use std::ptr;
@@ -114,8 +114,7 @@ impl<'a> Received<'a> {
                 memory = Some(module.kept().call(&Object::tuple([address].into_iter())?)?);
             }
             // Keeping it may have moved the payload.
-            let payload =
-                std::slice::from_raw_parts((*message).payload.cast(), (*message).bytes);
+            let payload = std::slice::from_raw_parts((*message).payload.cast(), (*message).bytes);
             Some(Received { module, payload, next: aligned(values), memory })
         }
     }

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Python makes the messages that this cannot: of other types than numbers, texts, bytes, arrays,
-//! tuples and lists of these. One library serves all versions of the interpreter, because it calls only its
-//! stable interface. The interpreter's lock is held whenever code of this library runs.
+//! tuples and lists of these. One library serves all versions of the interpreter: it calls only
+//! what is stable in it. The interpreter's lock is held whenever code of this library runs.
 
 mod arguments;
 mod arrays;

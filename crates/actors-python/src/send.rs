@@ -48,7 +48,9 @@ fn sent(module: &Module, arguments: &[*mut PyObject]) -> c_long {
             Writer { values: bytes, data: Vec::new(), ndarray: module.interface.ndarray };
         // SAFETY: the module passes tuples.
         let written = unsafe {
-            reply.first().map_or(Ok(()), |reply| writer.tuple(*reply, 0))
+            reply
+                .first()
+                .map_or(Ok(()), |reply| writer.tuple(*reply, 0))
                 .and_then(|()| writer.tuple(*values, 0))
         };
         let data = writer.data;

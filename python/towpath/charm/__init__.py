@@ -8,12 +8,12 @@ except ImportError as error:
 
 from .channel import Channel
 from .chare import ArrayMap, Chare
+from .creation import Array, Group
 from .entries import coro, coro_ext, when
 from .futures import LocalFuture, NotThreadedError, create_future
 from .job import job
 from .library import CharmError
 from .options import Options
-from .proxies import Array, Group
 from .runtime import charm, readonlies, register
 
 Charm4PyError = CharmError

@@ -11,7 +11,8 @@ from .library import CharmError
 # What programs cannot redefine.
 RESERVED = {"wait", "contribute", "reduce", "allreduce", "migrate", "setMigratable",
             "_coll_future_deposit_result", "__flush_wait_queues__",
-            "__addThreadEventSubscriber__", "_getSectionLocations_", "_channelConnect__", "_channelRecv__"}
+            "__addThreadEventSubscriber__", "_getSectionLocations_", "_channelConnect__",
+            "_channelRecv__"}
 # Methods of Chare that are no entry methods.
 NO_ENTRIES = {"wait", "contribute", "reduce", "allreduce", "migrated", "AtSync"}
 
@@ -23,7 +24,8 @@ class Chare:
     def __new__(cls, chare_type=None, args=(), onPE=-1):
         if chare_type is None:
             return object.__new__(cls)
-        return proxies.new_single(chare_type, args, onPE)
+        from .creation import new_single
+        return new_single(chare_type, args, onPE)
 
     def wait(self, cond_str):
         """Suspends the coroutine that runs until an expression over `self` is true."""

@@ -3,7 +3,7 @@
 A value is a list of contributions that are not reduced yet, so that a reducer is called for many
 of them at once:
 
-    u8 length of the name of the reducer | u32 number of contributions | name | (u64 bytes | pickle)*
+    u8 length of the reducer's name | u32 number of contributions | name | (u64 bytes | pickle)*
 
 The library concatenates values; a list that is long enough for its reducer is reduced.
 """

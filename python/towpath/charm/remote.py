@@ -52,7 +52,7 @@ class CharmRemote(Chare):
         job.reducers.addReducer(func, pre, post)
 
     def createArray(self, cls, dims=None, ndims=-1, args=(), map=None, useAtSync=False, cb=None):
-        from .proxies import Array
+        from .creation import Array
         proxy = Array(cls, dims, ndims, args, map, useAtSync)
         if cb is not None:
             cb(proxy)

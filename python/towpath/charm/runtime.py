@@ -8,7 +8,7 @@ import time
 from ctypes import byref, c_int
 from pickle import dumps, loads
 
-from . import proxies
+from . import creation, proxies
 from . import library as c
 from .chare import ArrayMap, Chare
 from .classes import ClassInfo, Functions, found_in, shown_names
@@ -148,7 +148,7 @@ class Charm:
         if main is None:
             # Nothing waits for it, so its constructor contributes to no reduction.
             parameters = dumps(((), None, proxies.GROUP), PROTOCOL)
-            job.remote = proxies.make_collection(job.classes[CharmRemote], proxies.GROUP,
+            job.remote = creation.make_collection(job.classes[CharmRemote], proxies.GROUP,
                                                  c.MAP_GROUP, (), True, parameters, 1)
             return
         public = {name: value for name, value in vars(readonlies).items()
