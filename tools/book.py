@@ -22,6 +22,7 @@ The topology file | docs/topology-file.md
 Memory that is copied once | docs/memory.md
 Memory of GPUs | docs/device-memory.md
 Chares in C++ | docs/chares.md
+Chares in Python | docs/charm4py.md
 How the channel is laid out | docs/channel.md
 Speed on one host | docs/speed.md
 Speed between hosts | docs/between-hosts.md
