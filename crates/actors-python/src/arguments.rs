@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use crate::arrays::{Data, Received};
+use crate::arrays::{ArrayData, NotSimple, Received};
 use crate::interpreter::{self as py, PyObject};
 use crate::object::Object;
 
@@ -21,18 +21,15 @@ const TUPLE: u8 = b't';
 const LIST: u8 = b'l';
 const ARRAY: u8 = b'a';
 
-/// The value has a type, a size or a depth that has no representation here.
-pub(crate) struct NotSimple;
-
 /// Values that are written, and the data of arrays that a message has behind them.
-pub(crate) struct Writer<'a> {
+pub(crate) struct ArgumentWriter<'a> {
     pub(crate) values: &'a mut Vec<u8>,
-    pub(crate) data: Vec<Data>,
+    pub(crate) data: Vec<ArrayData>,
     /// The type of arrays.
     pub(crate) ndarray: *mut PyObject,
 }
 
-impl Writer<'_> {
+impl ArgumentWriter<'_> {
     /// Appends the elements of a tuple.
     ///
     /// # Safety
@@ -91,7 +88,7 @@ impl Writer<'_> {
                 }
             } else if kind == self.ndarray {
                 into.push(ARRAY);
-                self.data.push(Data::write(object, into)?);
+                self.data.push(ArrayData::write(object, into)?);
             } else {
                 return Err(NotSimple);
             }
@@ -144,12 +141,12 @@ unsafe fn write_bytes(
 }
 
 /// What is left of the values to read, and the data of the arrays among them.
-pub(crate) struct Reader<'a> {
+pub(crate) struct ArgumentReader<'a> {
     pub(crate) values: &'a [u8],
     pub(crate) data: Received<'a>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ArgumentReader<'a> {
     fn take(&mut self, size: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.values.split_at_checked(size)?;
         self.values = rest;

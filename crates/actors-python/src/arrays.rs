@@ -4,9 +4,9 @@
 use std::ffi::CStr;
 use std::ptr;
 
-use crate::arguments::NotSimple;
 use crate::interpreter::{self as py, PYBUF_C_CONTIGUOUS_FORMAT, PyBuffer, PyObject};
-use crate::module::{Message, Module};
+use crate::message::SmallMessage;
+use crate::module::Module;
 use crate::object::Object;
 
 /// Of the data of arrays in a payload, which has it too.
@@ -24,14 +24,17 @@ fn is_number(format: &[u8]) -> bool {
     }
 }
 
+/// The value has a type, a size or a depth that has no representation here.
+pub(crate) struct NotSimple;
+
 pub(crate) fn aligned(offset: usize) -> usize {
     offset.next_multiple_of(ALIGNMENT)
 }
 
-/// Data that a message will have, in the memory of an array that exists meanwhile.
-pub(crate) struct Data(PyBuffer);
+/// ArrayData that a message will have, in the memory of an array that exists meanwhile.
+pub(crate) struct ArrayData(PyBuffer);
 
-impl Data {
+impl ArrayData {
     /// The memory of an array; its format and shape are appended to the values.
     ///
     /// # Safety
@@ -39,7 +42,7 @@ impl Data {
     pub(crate) unsafe fn write(
         array: *mut PyObject,
         into: &mut Vec<u8>,
-    ) -> Result<Data, NotSimple> {
+    ) -> Result<ArrayData, NotSimple> {
         // SAFETY: the interpreter fills the structure, or raises an exception, which is forgotten.
         // The format is a text, and the shape has its dimensions.
         unsafe {
@@ -48,7 +51,7 @@ impl Data {
                 py::PyErr_Clear();
                 return Err(NotSimple);
             }
-            let data = Data(buffer);
+            let data = ArrayData(buffer);
             let dimensions = usize::try_from(data.0.dimensions).unwrap_or(DIMENSIONS + 1);
             if data.0.format.is_null() || dimensions > DIMENSIONS || data.0.shape.is_null() {
                 return Err(NotSimple);
@@ -79,7 +82,7 @@ impl Data {
     }
 }
 
-impl Drop for Data {
+impl Drop for ArrayData {
     fn drop(&mut self) {
         // SAFETY: the interpreter has filled it.
         unsafe { py::PyBuffer_Release(&raw mut self.0) };
@@ -103,7 +106,7 @@ impl<'a> Received<'a> {
     /// It is the message that the running method was given, whose payload nobody changes.
     pub(crate) unsafe fn of(
         module: &'a Module,
-        message: *mut Message,
+        message: *mut SmallMessage,
         values: usize,
     ) -> Option<Received<'a>> {
         // SAFETY: the message exists until the method returns, or as long as it is kept.

@@ -3,20 +3,12 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::arguments::Reader;
+use crate::arguments::ArgumentReader;
 use crate::arrays::Received;
 use crate::interpreter::{self as py, PyObject};
-use crate::module::{Message, Module, with_module};
+use crate::message::{HAS_REPLY, RESULT, SIMPLE, SmallMessage, VALUES};
+use crate::module::{Module, with_module};
 use crate::object::Object;
-
-/// References of messages, as `messages.py` has them: there is a reply, and the arguments are as
-/// `arguments.rs` writes them.
-pub(crate) const HAS_REPLY: u32 = 1;
-pub(crate) const SIMPLE: u32 = 4;
-/// The payload begins with the number of bytes up to the data of arrays.
-pub(crate) const VALUES: usize = size_of::<u64>();
-/// `TOWPATH_RESULT`.
-const RESULT: u32 = 8;
 
 /// Runs an entry method. The context is a tuple of the method's description, and of its function if
 /// that is all there is to it.
@@ -28,7 +20,7 @@ pub(crate) unsafe extern "C" fn towpath_python_invoke(
     context: *mut PyObject,
     object: *mut PyObject,
     _: *const c_void,
-    message: *mut Message,
+    message: *mut SmallMessage,
 ) {
     // SAFETY: the interpreter exists while the job runs, and the message until this returns. A
     // method keeps its chare alive even if it deletes itself.
@@ -79,7 +71,7 @@ unsafe fn run(
     module: &Module,
     context: *mut PyObject,
     chare: &Object,
-    message: *mut Message,
+    message: *mut SmallMessage,
 ) -> Option<()> {
     // SAFETY: the message exists, its payload has its bytes, and the context has two places.
     unsafe {
@@ -109,7 +101,7 @@ unsafe fn run(
 ///
 /// # Safety
 /// As for `towpath_python_invoke`.
-unsafe fn reader(module: &Module, message: *mut Message) -> Option<Reader<'_>> {
+unsafe fn reader(module: &Module, message: *mut SmallMessage) -> Option<ArgumentReader<'_>> {
     // SAFETY: the payload has its bytes until the method returns, or as long as it is kept.
     unsafe {
         let received = &*message;
@@ -120,7 +112,7 @@ unsafe fn reader(module: &Module, message: *mut Message) -> Option<Reader<'_>> {
             return None;
         }
         let data = Received::of(module, message, length)?;
-        Some(Reader { values: data.values(VALUES, length)?, data })
+        Some(ArgumentReader { values: data.values(VALUES, length)?, data })
     }
 }
 

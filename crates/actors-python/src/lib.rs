@@ -1,11 +1,13 @@
 //! `libtowpath_actors_python.so`: the path of small messages between chares of Python.
 //!
 //! ```text
-//!  module          what Python calls
+//!  opening         what Python calls to begin
 //!    send          arguments to a message
-//!    invoke        a message to a call of an entry method
+//!  invoke          a message to a call of an entry method
 //!  arguments       values as bytes
 //!    arrays        data of arrays, behind the values
+//!  module          what Python has given
+//!  message         messages of the library for C
 //!  object          references to Python's objects
 //!    interpreter   declarations of the interpreter's stable interface
 //! ```
@@ -18,6 +20,8 @@ mod arguments;
 mod arrays;
 mod interpreter;
 mod invoke;
+mod message;
 mod module;
 mod object;
+mod opening;
 mod send;

@@ -1,33 +1,18 @@
-//! What Python calls.
+//! What Python has given.
 
 use std::cell::OnceCell;
-use std::ffi::{c_char, c_int, c_void};
-use std::ptr;
+use std::ffi::{c_int, c_void};
 
-use crate::interpreter::{self as py, METH_FASTCALL, PyMethodDef, PyObject};
+use crate::interpreter::{self as py, PyObject};
+use crate::message::SmallMessage;
 use crate::object::Object;
-use crate::send::send;
-
-/// A message as in `towpath/actors.h`.
-#[repr(C)]
-pub(crate) struct Message {
-    pub(crate) payload: *mut c_void,
-    pub(crate) bytes: usize,
-    pub(crate) entry: u32,
-    pub(crate) flags: u32,
-    pub(crate) priority: i32,
-    pub(crate) reference: u32,
-    pub(crate) memory: [usize; 2],
-    pub(crate) arrays: *mut c_void,
-    pub(crate) array_count: usize,
-}
 
 /// Functions of `libtowpath_actors.so`, and of the module.
 #[repr(C)]
-pub(crate) struct Interface {
-    pub(crate) message_new: unsafe extern "C" fn(usize, *mut Message),
-    pub(crate) invoke: unsafe extern "C" fn(*const c_void, *mut Message) -> c_int,
-    pub(crate) broadcast: unsafe extern "C" fn(u64, *mut Message) -> c_int,
+pub(crate) struct PythonInterface {
+    pub(crate) message_new: unsafe extern "C" fn(usize, *mut SmallMessage),
+    pub(crate) invoke: unsafe extern "C" fn(*const c_void, *mut SmallMessage) -> c_int,
+    pub(crate) broadcast: unsafe extern "C" fn(u64, *mut SmallMessage) -> c_int,
     /// `accept(entry, chare, arguments, reply)`: runs a method that is more than a function.
     accept: *mut PyObject,
     /// `other(entry, chare, message)`: takes a message that this library has not made.
@@ -48,7 +33,7 @@ pub(crate) struct Interface {
 
 /// What this thread has from Python.
 pub(crate) struct Module {
-    pub(crate) interface: Interface,
+    pub(crate) interface: PythonInterface,
     pub(crate) current: *mut PyObject,
     pub(crate) waiting: *mut PyObject,
 }
@@ -98,37 +83,19 @@ pub(crate) fn with_module<T>(use_it: impl FnOnce(&Module) -> Option<T>) -> Optio
     MODULE.with(|module| module.get().and_then(use_it))
 }
 
-struct Definition(PyMethodDef);
-
-// SAFETY: it points to constants only, and nobody writes it.
-unsafe impl Sync for Definition {}
-
-static SEND: Definition = Definition(PyMethodDef {
-    name: c"send".as_ptr(),
-    function: send,
-    flags: METH_FASTCALL,
-    documentation: ptr::null::<c_char>(),
-});
-
-/// Takes over what Python gives, once, and returns the function that sends messages.
+/// Takes over what Python gives, once.
 ///
 /// # Safety
-/// The structure is filled, and its objects live as long as the process. The caller holds the
-/// interpreter's lock.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn towpath_python_open(interface: *const Interface) -> *mut PyObject {
+/// The structure is filled, and its objects live as long as the process.
+pub(crate) unsafe fn take_over(interface: *const PythonInterface) {
     // SAFETY: the caller says so; names of attributes are kept for ever.
-    unsafe {
-        MODULE.with(|module| {
-            let made = Module {
-                interface: interface.read(),
-                current: py::PyUnicode_InternFromString(c"current".as_ptr()),
-                waiting: py::PyUnicode_InternFromString(c"_waiting".as_ptr()),
-            };
-            // A second call changes nothing.
-            let _ = module.set(made);
-        });
-        let definition = (&raw const SEND.0).cast_mut();
-        py::PyCFunction_NewEx(definition, ptr::null_mut(), ptr::null_mut())
-    }
+    let made = unsafe {
+        Module {
+            interface: interface.read(),
+            current: py::PyUnicode_InternFromString(c"current".as_ptr()),
+            waiting: py::PyUnicode_InternFromString(c"_waiting".as_ptr()),
+        }
+    };
+    // A second call changes nothing.
+    let _ = MODULE.with(|module| module.set(made));
 }

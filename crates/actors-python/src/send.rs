@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::ffi::c_long;
 use std::ptr;
 
-use crate::arguments::{NotSimple, Writer};
-use crate::arrays::{Data, aligned};
+use crate::arguments::ArgumentWriter;
+use crate::arrays::{ArrayData, NotSimple, aligned};
 use crate::interpreter::{self as py, PyObject};
-use crate::invoke::{HAS_REPLY, SIMPLE, VALUES};
-use crate::module::{Message, Module, with_module};
+use crate::message::{HAS_REPLY, SIMPLE, SmallMessage, VALUES};
+use crate::module::{Module, with_module};
 
 /// Memory for longer arguments is not kept.
 const LONGEST_KEPT: usize = 1 << 20;
@@ -45,7 +45,7 @@ fn sent(module: &Module, arguments: &[*mut PyObject]) -> c_long {
         // Where the data of arrays begins is written once it is known.
         bytes.extend_from_slice(&[0; VALUES]);
         let mut writer =
-            Writer { values: bytes, data: Vec::new(), ndarray: module.interface.ndarray };
+            ArgumentWriter { values: bytes, data: Vec::new(), ndarray: module.interface.ndarray };
         // SAFETY: the module passes tuples.
         let written = unsafe {
             reply
@@ -77,11 +77,11 @@ fn sent(module: &Module, arguments: &[*mut PyObject]) -> c_long {
 }
 
 /// A new message with these values, and with copies of the data behind them.
-fn filled(module: &Module, values: &[u8], data: &[Data]) -> Message {
+fn filled(module: &Module, values: &[u8], data: &[ArrayData]) -> SmallMessage {
     let total = data.iter().fold(values.len(), |end, data| aligned(end) + data.bytes());
     // SAFETY: the payload of the new message has so many bytes.
     unsafe {
-        let mut message = std::mem::zeroed::<Message>();
+        let mut message = std::mem::zeroed::<SmallMessage>();
         (module.interface.message_new)(total, &raw mut message);
         let payload = message.payload.cast::<u8>();
         ptr::copy_nonoverlapping(values.as_ptr(), payload, values.len());

@@ -1,0 +1,26 @@
+//! Messages as the library for C has them, and what this one says in them.
+
+use std::ffi::c_void;
+
+/// A message as in `towpath/actors.h`.
+#[repr(C)]
+pub(crate) struct SmallMessage {
+    pub(crate) payload: *mut c_void,
+    pub(crate) bytes: usize,
+    pub(crate) entry: u32,
+    pub(crate) flags: u32,
+    pub(crate) priority: i32,
+    pub(crate) reference: u32,
+    pub(crate) memory: [usize; 2],
+    pub(crate) arrays: *mut c_void,
+    pub(crate) array_count: usize,
+}
+
+/// References of messages, as `messages.py` has them: there is a reply, and the arguments are as
+/// `arguments.rs` writes them.
+pub(crate) const HAS_REPLY: u32 = 1;
+pub(crate) const SIMPLE: u32 = 4;
+/// The payload begins with the number of bytes up to the data of arrays.
+pub(crate) const VALUES: usize = size_of::<u64>();
+/// `TOWPATH_RESULT`.
+pub(crate) const RESULT: u32 = 8;
