@@ -13,6 +13,8 @@ use crate::object::Object;
 const ALIGNMENT: usize = 16;
 /// Copying shorter messages costs less than keeping them.
 const SHORTEST_KEPT: usize = 4096;
+/// Longer arrays are not in the payload: the library copies them to where the receiver reads them.
+const LONGEST_IN_PAYLOAD: usize = 64 << 10;
 const DIMENSIONS: usize = 32;
 
 /// Whether elements are numbers in the byte order of the machine, which `messages.py` names too.
@@ -74,6 +76,16 @@ impl ArrayData {
         self.0.bytes.cast_unsigned()
     }
 
+    pub(crate) fn is_long(&self) -> bool {
+        self.bytes() > LONGEST_IN_PAYLOAD
+    }
+
+    /// Adds a copy to a message that was made.
+    pub(crate) fn add_to(&self, module: &Module, message: &mut SmallMessage) {
+        // SAFETY: the array has so many bytes.
+        unsafe { (module.interface.add_copy)(message, self.0.memory, self.bytes()) };
+    }
+
     /// # Safety
     /// There is memory for its bytes.
     pub(crate) unsafe fn copy_to(&self, into: *mut u8) {
@@ -92,7 +104,10 @@ impl Drop for ArrayData {
 /// The data in a message that has arrived.
 pub(crate) struct Received<'a> {
     module: &'a Module,
+    message: *mut SmallMessage,
     payload: &'a [u8],
+    /// How many arrays outside of the payload have been read.
+    long: u32,
     /// Where the next array is.
     next: usize,
     /// The object that keeps the message, if one does.
@@ -118,7 +133,7 @@ impl<'a> Received<'a> {
             }
             // Keeping it may have moved the payload.
             let payload = std::slice::from_raw_parts((*message).payload.cast(), (*message).bytes);
-            Some(Received { module, payload, next: aligned(values), memory })
+            Some(Received { module, message, payload, long: 0, next: aligned(values), memory })
         }
     }
 
@@ -129,25 +144,54 @@ impl<'a> Received<'a> {
 
     /// The next array, of this format and shape.
     pub(crate) fn array(&mut self, format: &[u8], bytes: usize, shape: Object) -> Option<Object> {
+        if bytes > LONGEST_IN_PAYLOAD {
+            let memory = self.long_copy(bytes)?;
+            return self.made(format, shape, memory, 0);
+        }
         let start = self.next;
         let end = start.checked_add(bytes).filter(|end| *end <= self.payload.len())?;
         self.next = aligned(end);
-        // SAFETY: new objects, of bytes that exist.
+        let Some(memory) = &self.memory else {
+            let data = self.payload[start..].as_ptr().cast();
+            // SAFETY: a new object, of bytes that exist.
+            let memory = unsafe {
+                Object::owned(py::PyByteArray_FromStringAndSize(data, bytes.cast_signed()))
+            }?;
+            return self.made(format, shape, memory, 0);
+        };
+        // SAFETY: this object exists.
+        let memory = unsafe { Object::shared(memory.raw()) };
+        self.made(format, shape, memory, start)
+    }
+
+    /// A copy of the next array outside of the payload, in memory of a message of its own, which
+    /// is used again while it is warm.
+    fn long_copy(&mut self, bytes: usize) -> Option<Object> {
+        let interface = &self.module.interface;
+        // SAFETY: the message exists, and the new one has memory for as many bytes as the array
+        // has.
+        unsafe {
+            let mut size = 0;
+            let data = (interface.array_of)(self.message, self.long, &raw mut size);
+            self.long += 1;
+            if data.is_null() || size != bytes {
+                return None;
+            }
+            let mut copy = std::mem::zeroed::<SmallMessage>();
+            (interface.message_new)(bytes, &raw mut copy);
+            ptr::copy_nonoverlapping(data.cast::<u8>(), copy.payload.cast(), bytes);
+            let address = Object::owned(py::PyLong_FromVoidPtr((&raw mut copy).cast()))?;
+            self.module.owned().call(&Object::tuple([address].into_iter())?)
+        }
+    }
+
+    fn made(&self, format: &[u8], shape: Object, memory: Object, offset: usize) -> Option<Object> {
+        // SAFETY: new objects.
         let all = unsafe {
             let format = Object::owned(py::PyUnicode_FromStringAndSize(
                 format.as_ptr().cast(),
                 format.len().cast_signed(),
             ))?;
-            let (memory, offset) = match &self.memory {
-                Some(memory) => (Object::shared(memory.raw()), start),
-                None => (
-                    Object::owned(py::PyByteArray_FromStringAndSize(
-                        self.payload[start..].as_ptr().cast(),
-                        bytes.cast_signed(),
-                    ))?,
-                    0,
-                ),
-            };
             let offset = Object::owned(py::PyLong_FromLongLong(offset as i64))?;
             [format, shape, memory, offset]
         };

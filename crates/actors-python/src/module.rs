@@ -13,6 +13,9 @@ pub(crate) struct PythonInterface {
     pub(crate) message_new: unsafe extern "C" fn(usize, *mut SmallMessage),
     pub(crate) invoke: unsafe extern "C" fn(*const c_void, *mut SmallMessage) -> c_int,
     pub(crate) broadcast: unsafe extern "C" fn(u64, *mut SmallMessage) -> c_int,
+    pub(crate) add_copy: unsafe extern "C" fn(*mut SmallMessage, *const c_void, usize) -> c_int,
+    pub(crate) array_of:
+        unsafe extern "C" fn(*const SmallMessage, u32, *mut usize) -> *const c_void,
     /// `accept(entry, chare, arguments, reply)`: runs a method that is more than a function.
     accept: *mut PyObject,
     /// `other(entry, chare, message)`: takes a message that this library has not made.
@@ -27,6 +30,8 @@ pub(crate) struct PythonInterface {
     array: *mut PyObject,
     /// `kept(message)`: the memory of a message that is kept as long as this object.
     kept: *mut PyObject,
+    /// `owned(message)`: the same of a message that was made.
+    owned: *mut PyObject,
     /// Its attribute `current` is the chare that runs.
     job: *mut PyObject,
 }
@@ -61,6 +66,10 @@ impl Module {
 
     pub(crate) fn kept(&self) -> Object {
         shared(self.interface.kept)
+    }
+
+    pub(crate) fn owned(&self) -> Object {
+        shared(self.interface.owned)
     }
 
     pub(crate) fn job(&self) -> *mut PyObject {

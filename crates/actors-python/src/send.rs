@@ -78,14 +78,18 @@ fn sent(module: &Module, arguments: &[*mut PyObject]) -> c_long {
 
 /// A new message with these values, and with copies of the data behind them.
 fn filled(module: &Module, values: &[u8], data: &[ArrayData]) -> SmallMessage {
-    let total = data.iter().fold(values.len(), |end, data| aligned(end) + data.bytes());
+    let (long, short): (Vec<_>, Vec<_>) = data.iter().partition(|data| data.is_long());
+    let total = short.iter().fold(values.len(), |end, data| aligned(end) + data.bytes());
     // SAFETY: the payload of the new message has so many bytes.
     unsafe {
         let mut message = std::mem::zeroed::<SmallMessage>();
         (module.interface.message_new)(total, &raw mut message);
         let payload = message.payload.cast::<u8>();
         ptr::copy_nonoverlapping(values.as_ptr(), payload, values.len());
-        data.iter().fold(values.len(), |end, data| {
+        for data in long {
+            data.add_to(module, &mut message);
+        }
+        short.iter().fold(values.len(), |end, data| {
             data.copy_to(payload.add(aligned(end)));
             aligned(end) + data.bytes()
         });

@@ -102,7 +102,7 @@ class Functions:
         self.send, self.invoke = job.library.open_quick(
             accept=self.accepted, other=self.invoked, failed=failed,
             flush=Chare.__flush_wait_queues__, ndarray=ARRAY_TYPE, array=array_over,
-            kept=job.keeper.kept, job=job)
+            kept=job.keeper.kept, owned=job.keeper.owned, job=job)
         self.of_types = {"packed_bytes": c.PackedBytes(self.packed_bytes),
                          "pack": c.Pack(self.pack), "unpack": c.Unpack(self.unpack),
                          "destroy": c.Destroy(self.destroy)}

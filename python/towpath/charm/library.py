@@ -62,9 +62,10 @@ class Interface(Structure):
     """What libtowpath_actors_python.so calls."""
 
     _fields_ = [("message_new", c_void_p), ("invoke", c_void_p), ("broadcast", c_void_p),
+                ("message_add_copy", c_void_p), ("message_array", c_void_p),
                 ("accept", py_object), ("other", py_object), ("failed", py_object),
                 ("flush", py_object), ("ndarray", c_void_p), ("array", py_object),
-                ("kept", py_object), ("job", py_object)]
+                ("kept", py_object), ("owned", py_object), ("job", py_object)]
 
 
 class Program(Structure):
@@ -86,6 +87,8 @@ FUNCTIONS = {
     "message_new": (None, [c_size_t, c_void_p]),
     "message_free": (None, [c_void_p]),
     "message_keep": (None, [c_void_p]),
+    "message_add_copy": (c_int, [c_void_p, c_void_p, c_size_t]),
+    "message_array": (c_void_p, [c_void_p, c_uint32, c_void_p]),
     "value_data": (c_void_p, [c_void_p]),
     "value_bytes": (c_size_t, [c_void_p]),
     "value_resize": (None, [c_void_p, c_size_t]),
@@ -166,7 +169,8 @@ class Library:
         the one that receives them."""
         quick = opened(ctypes.PyDLL, QUICK_NAME)
         addresses = {name: ctypes.cast(getattr(self, name), c_void_p)
-                     for name in ("message_new", "invoke", "broadcast")}
+                     for name in ("message_new", "invoke", "broadcast", "message_add_copy",
+                                  "message_array")}
         quick.towpath_python_open.restype = py_object
         # It keeps the objects.
         self.interface = Interface(**addresses, **objects)

@@ -128,11 +128,15 @@ class Keeper:
         self.waiting = deque()
 
     def kept(self, address):
-        """Writable memory over the payload of the message at this address, whose length is rounded
-        up to a power of two: nobody uses what is behind the payload."""
+        """Keeps the message at this address: its memory."""
         while self.waiting:
             self.free(ctypes.addressof(self.waiting.popleft()))
         self.keep(address)
+        return self.owned(address)
+
+    def owned(self, address):
+        """Writable memory over the payload of a message that belongs to the program. Its length is
+        rounded up to a power of two: nobody uses what is behind the payload."""
         message = Message()
         move(ctypes.addressof(message), address, ctypes.sizeof(Message))
         power = max(0, message.bytes - 1).bit_length()
