@@ -106,5 +106,7 @@ pub(crate) unsafe fn take_over(interface: *const PythonInterface) {
         }
     };
     // A second call changes nothing.
-    let _ = MODULE.with(|module| module.set(made));
+    MODULE.with(|module| {
+        module.get_or_init(|| made);
+    });
 }
