@@ -1,6 +1,6 @@
 //! Builds Towpath and lays it out below a prefix: lib/, include/, bin/, lib/pkgconfig; the
-//! libraries with the strict channel in lib/strict; Python modules in lib/python; debugging information in .debug beside each
-//! file.
+//! libraries with the strict channel in lib/strict; Python modules in lib/python; debugging
+//! information in .debug beside each file.
 //!
 //! There are no symbolic links, because a wheel cannot contain any. In their place are linker
 //! scripts, shell scripts, and small libraries that depend on the real ones.

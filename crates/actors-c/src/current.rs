@@ -6,20 +6,22 @@ use std::ptr;
 use towpath_actors::Runtime;
 
 /// A runtime, and what its program is compared by.
-pub(crate) struct Job {
+pub(crate) struct CurrentJob {
     pub(crate) runtime: Runtime,
     pub(crate) fingerprint: u64,
 }
 
 thread_local! {
     /// Null, or what `towpath_start` has made and `towpath_stop` takes away.
-    pub(crate) static JOB: Cell<*mut Job> = const { Cell::new(ptr::null_mut()) };
+    pub(crate) static JOB: Cell<*mut CurrentJob> = const { Cell::new(ptr::null_mut()) };
 }
 
 const NOT_STARTED: &str = "towpath_start has not been called by this thread";
 
 /// Uses the job of this thread.
-pub(crate) fn with_job<T>(use_it: impl FnOnce(&Job) -> Result<T, String>) -> Result<T, String> {
+pub(crate) fn with_job<T>(
+    use_it: impl FnOnce(&CurrentJob) -> Result<T, String>,
+) -> Result<T, String> {
     // SAFETY: `towpath_stop` takes nothing away while the job runs, and calls nothing of the
     // program.
     let job = unsafe { JOB.get().as_ref() };

@@ -6,7 +6,7 @@ use std::ptr;
 
 use towpath_actors::{ActorError, QueueOrder, Runtime};
 
-use crate::current::{JOB, Job, with_job, with_runtime};
+use crate::current::{CurrentJob, JOB, with_job, with_runtime};
 use crate::failure::{outcome, status};
 use crate::messages::bytes;
 use crate::program::Program;
@@ -42,7 +42,7 @@ fn start(functions: CProgram) -> Result<(), String> {
     if runtime.rank() != 0 {
         runtime.hold();
     }
-    JOB.set(Box::into_raw(Box::new(Job { runtime, fingerprint })));
+    JOB.set(Box::into_raw(Box::new(CurrentJob { runtime, fingerprint })));
     Ok(())
 }
 

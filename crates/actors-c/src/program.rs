@@ -14,7 +14,7 @@ use crate::messages::ReceivedMessage;
 use crate::registry::{Numbered, ProgramParts};
 use crate::threads;
 use crate::types::{CChareId, CEntry, CProgram, CType, THREADED};
-use crate::value::Value;
+use crate::value::ReductionValue;
 use crate::writer::{RunningMethod, named};
 
 /// The program of this process.
@@ -175,7 +175,7 @@ impl Chares for Program {
         let reducer = reducer.map(|(_, reducer)| reducer);
         let found = reducer.and_then(|reducer| Some((reducer, reducer.combine?)));
         let (reducer, combine) = found.ok_or("there is no such reducer")?;
-        let mut combined = Value(std::mem::take(into));
+        let mut combined = ReductionValue(std::mem::take(into));
         // SAFETY: functions of the program are called as the header says, and both values live
         // until this one returns.
         unsafe { combine(reducer.context, &mut combined, value.as_ptr().cast(), value.len()) };

@@ -6,7 +6,7 @@ use towpath_actors::{
     ChareCallback, ChareId, CollectionId, CollectionOptions, HomeMap, Index, MessageArray,
 };
 
-use crate::value::Value;
+use crate::value::ReductionValue;
 
 /// `towpath_index`.
 #[derive(Clone, Copy, Default)]
@@ -112,7 +112,8 @@ pub struct CEntry {
 pub struct CReducer {
     pub(crate) name: *const c_char,
     pub(crate) context: *mut c_void,
-    pub(crate) combine: Option<unsafe extern "C" fn(*mut c_void, *mut Value, *const c_void, usize)>,
+    pub(crate) combine:
+        Option<unsafe extern "C" fn(*mut c_void, *mut ReductionValue, *const c_void, usize)>,
     pub(crate) number: u32,
 }
 

@@ -180,8 +180,8 @@ impl<A: BinaryInterface> MpiLayer<A> {
         SharedBlock::of(&self.mpi, &self.heap, content).map(|block| Rc::new(block) as MessageArray)
     }
 
-    /// An array as it is sent to a rank: a copy in shared memory of one that is in private memory and
-    /// not very long, because the MPI library would copy it twice.
+    /// An array as it is sent to a rank: a copy in shared memory of one that is in private memory
+    /// and not very long, because the MPI library would copy it twice.
     fn sent_array(&self, array: &MessageArray, to: u32) -> MessageArray {
         let bytes = array.bytes();
         let is_elsewhere = |shared: &SharedMemory| {
@@ -581,7 +581,8 @@ fn irecv<A: BinaryInterface>(
 ) -> Result<A::Handle, LibraryError> {
     let (count, mut request) = (into.len() as i64, A::REQUEST_NULL);
     let (into, from) = (into.as_mut_ptr().cast(), from.cast_signed());
-    // SAFETY: so many bytes are there, and nobody moves or frees them: see `LongReceive` and `drop`.
+    // SAFETY: so many bytes are there, and nobody moves or frees them: see `LongReceive` and
+    // `drop`.
     let code = unsafe { (mpi.irecv_c)(into, count, A::BYTE, from, tag, comm, &mut request) };
     succeeded("MPI_Irecv", code)?;
     Ok(request)

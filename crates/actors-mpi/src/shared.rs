@@ -1,7 +1,7 @@
 //! Memory that ranks of a host share: where an array is in it, and how a peer sees it.
 //!
-//! Towpath gives each rank a heap in one file of the host, which all of its ranks map: there are the
-//! large blocks of `MPI_Alloc_mem`, and of malloc if it is replaced (docs/memory.md). Other MPI
+//! Towpath gives each rank a heap in one file of the host, which all of its ranks map: there are
+//! the large blocks of `MPI_Alloc_mem`, and of malloc if it is replaced (docs/memory.md). Other MPI
 //! libraries may do the same. Nothing but `MPI_Alloc_mem` is asked of them; the kernel says which
 //! file a mapping shows.
 

@@ -8,7 +8,7 @@ use crate::broadcast::Broadcasts;
 use crate::index::Index;
 use crate::location::{HomeMap, Location, Lookup};
 use crate::message::MessageHandle;
-use crate::places::Places;
+use crate::places::ElementPlaces;
 use crate::reduction::Reductions;
 use crate::section::{Membership, SectionId, SectionPart};
 use crate::sync_rounds::SyncRounds;
@@ -138,7 +138,7 @@ pub(crate) struct Collection {
     pub(crate) tree: SpanningTree,
     pub(crate) location: Location,
     pub(crate) elements: Slab<ArrayElement>,
-    pub(crate) places: Places,
+    pub(crate) places: ElementPlaces,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) reductions: Reductions,
     pub(crate) syncs: SyncRounds,
@@ -166,7 +166,7 @@ impl Collection {
         ranks: u32,
     ) -> Collection {
         let tree = SpanningTree::new(id.root(ranks), rank, ranks);
-        let places = Places::new(&options.map, options.filled, rank, ranks);
+        let places = ElementPlaces::new(&options.map, options.filled, rank, ranks);
         Collection {
             chare: options.chare,
             tree,

@@ -71,8 +71,8 @@ pub const SECTION: u16 = 512;
 pub const JOIN: u16 = 128;
 /// Flag: a priority that is no integer stands in front of the payload ([`BitPriority`]).
 pub const LONG_PRIORITY: u16 = 256;
-/// Flag: descriptions of arrays stand behind the payload. Only the layer that sends the message sees
-/// it.
+/// Flag: descriptions of arrays stand behind the payload. Only the layer that sends the message
+/// sees it.
 pub const ARRAYS: u16 = 32;
 
 /// Place of an insertion that shall be at the home of its index.

@@ -1,5 +1,5 @@
-//! Where the elements of a collection are among those of this rank: a table for the indexes with which
-//! a dense array begins here, a map for others. On the path of every message.
+//! Where the elements of a collection are among those of this rank: a table for the indexes with
+//! which a dense array begins here, a map for others. On the path of every message.
 
 use rustc_hash::FxHashMap;
 
@@ -8,7 +8,7 @@ use crate::location::HomeMap;
 
 /// The places of a rank's elements by their indexes.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct ElementPlaces {
     dense: Option<DensePlaces>,
     others: FxHashMap<Index, usize>,
 }
@@ -20,21 +20,21 @@ struct DensePlaces {
     /// The first of them in row-major order, and the distance to the next.
     first: u64,
     step: u64,
-    /// Places in the order of the indexes; [`NOWHERE`] for those that are not here.
+    /// ElementPlaces in the order of the indexes; [`NOWHERE`] for those that are not here.
     table: Vec<u32>,
 }
 
 const NOWHERE: u32 = u32::MAX;
 
-impl Places {
+impl ElementPlaces {
     /// No elements. A collection that begins with all elements of its map has a table.
-    pub(crate) fn new(map: &HomeMap, is_filled: bool, rank: u32, ranks: u32) -> Places {
+    pub(crate) fn new(map: &HomeMap, is_filled: bool, rank: u32, ranks: u32) -> ElementPlaces {
         let homed = if is_filled { map.homed_count(rank, ranks) } else { None };
         let homed = homed.and_then(|count| usize::try_from(count).ok());
         let dense = homed.zip(map.first_and_step(rank, ranks)).map(|(count, (first, step))| {
             DensePlaces { map: map.clone(), first, step, table: vec![NOWHERE; count] }
         });
-        Places { dense, others: FxHashMap::default() }
+        ElementPlaces { dense, others: FxHashMap::default() }
     }
 
     /// How many elements the collection begins with on this rank.
@@ -113,7 +113,7 @@ mod tests {
         ];
         for map in maps {
             for ranks in [1, 2, 5] {
-                let mut places = Places::new(&map, true, 0, ranks);
+                let mut places = ElementPlaces::new(&map, true, 0, ranks);
                 let all: Vec<Index> = (0..21)
                     .map(|at| Index::new(&[at / 3, at % 3]).unwrap())
                     .chain([Index::one(5), Index::new(&[7, 0]).unwrap()])

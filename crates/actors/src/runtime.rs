@@ -209,8 +209,8 @@ impl Runtime {
         routed.map_err(|NoSuchIndex| self.misdirected(&header))
     }
 
-    /// An array for a message ([`ActorMessage::with_arrays`]). The callback is told once nobody reads
-    /// it any more; quiescence waits for that.
+    /// An array for a message ([`ActorMessage::with_arrays`]). The callback is told once nobody
+    /// reads it any more; quiescence waits for that.
     pub fn array(&self, memory: Box<dyn ArrayMemory>, done: ChareCallback) -> MessageArray {
         let mut state = self.state.borrow_mut();
         state.counts.sent += 1;

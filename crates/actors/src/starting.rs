@@ -1,5 +1,5 @@
-//! The start of the job: rank 0 makes its main chares and sends the read-only data; other ranks keep
-//! what arrives before it.
+//! The start of the job: rank 0 makes its main chares and sends the read-only data; other ranks
+//! keep what arrives before it.
 
 use crate::collection::CollectionId;
 use crate::control::ControlMessage;

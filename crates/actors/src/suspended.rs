@@ -44,8 +44,8 @@ impl Runtime {
         self.noticed(self.returned(id));
     }
 
-    /// Lets a suspended method of a chare of this rank, which began as this entry method, go on once
-    /// the running one has returned ([`crate::Chares::resume`]).
+    /// Lets a suspended method of a chare of this rank, which began as this entry method, go on
+    /// once the running one has returned ([`crate::Chares::resume`]).
     pub fn awaken(&self, id: ChareId, entry: u32, method: u64) {
         let kind = MessageKind::Resume;
         let header = ActorHeader::new(kind, id.collection.0, Some(&id.index), entry);

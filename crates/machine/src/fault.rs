@@ -1,4 +1,5 @@
-//! What a process says when it writes to memory that it was lent for reading, before it dies of that.
+//! What a process says when it writes to memory that it was lent for reading, before it dies of
+//! that.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;

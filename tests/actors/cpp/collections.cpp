@@ -67,7 +67,7 @@ Task<> test_grids() {
 // An index with words of several types.
 struct Key {
     short x, y;
-    float weight;
+    std::int32_t weight;
     std::uint32_t id;
 };
 
@@ -95,15 +95,15 @@ struct Item : Chare<Item, Key> {
 
 Task<> test_sparse() {
     auto items = create_sparse_array<Item>();
-    const Key first{1, -2, 0.5f, 7}, second{3, 4, 1.5f, 9};
+    const Key first{1, -2, 1, 7}, second{3, 4, 2, 9};
     items[first].insert(std::string("first"), 1);
     items[first].send<&Item::where>();
     const int last_rank = ranks() - 1;
     items[second].insert_at(last_rank, std::string("second"), 2);
     items.done_inserting();
     CHECK(co_await items[second].call<&Item::get>() == "second" + std::to_string(last_rank) + " 2");
-    CHECK(co_await items[second].call<&Item::weight>() == 22.5);
-    CHECK(co_await items[first].call<&Item::weight>() == 5.5);
+    CHECK(co_await items[second].call<&Item::weight>() == 23);
+    CHECK(co_await items[first].call<&Item::weight>() == 6);
     Future<int> most;
     items.send<&Item::tell_rank>(most.callback());
     CHECK(co_await most == std::max(last_rank, co_await items[first].call<&Item::where>()));

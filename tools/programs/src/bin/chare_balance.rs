@@ -3,8 +3,8 @@
 //!
 //! `mpiexec -n RANKS chare_balance BALANCER PERIODS [write|restart DIRECTORY]`: rank 0 prints how
 //! long each period took, and a sum that does not depend on the ranks; each rank prints its load in
-//! the end. The balancer is `none`, `greedy`, `refine` or `hierarchical`. `write` writes a checkpoint
-//! to the directory after half of the periods; `restart` goes on from there.
+//! the end. The balancer is `none`, `greedy`, `refine` or `hierarchical`. `write` writes a
+//! checkpoint to the directory after half of the periods; `restart` goes on from there.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
