@@ -17,6 +17,9 @@ use crate::types::{CChareId, CEntry, CProgram, CType, THREADED};
 use crate::value::ReductionValue;
 use crate::writer::{RunningMethod, named};
 
+/// Objects of so many bytes and more are packed beside the payload, where the other rank may read them.
+const BESIDE: usize = 64 << 10;
+
 /// The program of this process.
 pub(crate) struct Program {
     functions: CProgram,
@@ -129,10 +132,19 @@ impl Chares for Program {
         };
         // SAFETY: functions of the program are called as the header says, and the object exists.
         let bytes = unsafe { packed_bytes(functions.context, object(target)) };
-        let mut message = ActorMessage::new(header, bytes);
-        let into = message.payload_mut().as_mut_ptr().cast();
-        // SAFETY: as above; the payload has so many bytes.
-        unsafe { pack(functions.context, object(target), into, bytes) };
+        let pack = |into: &mut [u8]| {
+            // SAFETY: as above; so many bytes are there.
+            unsafe { pack(functions.context, object(target), into.as_mut_ptr().cast(), bytes) };
+        };
+        let message = if bytes < BESIDE {
+            let mut message = ActorMessage::new(header, bytes);
+            pack(message.payload_mut());
+            message
+        } else {
+            let mut array = runtime.new_array(bytes);
+            pack(array.bytes_mut());
+            ActorMessage::new(header, 0).with_arrays(vec![array.into_array()])
+        };
         if let Err(reason) = outcome() {
             let (chare, method) = (self.chare_name(chare), "packing".into());
             runtime.fail(ActorError::Method { chare, method, index: header.index(), reason });

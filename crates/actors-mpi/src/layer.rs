@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use towpath_actors::arrays::PooledArray;
 use towpath_actors::message::{ARRAYS, HEADER_BYTES, MessageHandle};
-use towpath_actors::{ActorMessage, MachineLayer, MessageArray};
+use towpath_actors::{ActorMessage, MachineLayer, MessageArray, WritableArray};
 use towpath_machine::clock;
 
 use crate::abi::{BinaryInterface, Mpich, Standard};
@@ -172,12 +172,19 @@ impl<A: BinaryInterface> MpiLayer<A> {
         self.isend(SendMemory::Message(message), to, MESSAGE, comm)
     }
 
-    /// A copy of these bytes in shared memory, if that pays and there is room.
-    fn shared_copy(&self, content: &[u8]) -> Option<MessageArray> {
-        if content.len() < SHORTEST_BLOCK || self.shared.is_none() {
+    /// A block of shared memory, if that pays and there is room.
+    fn shared_block(&self, bytes: usize) -> Option<SharedBlock> {
+        if bytes < SHORTEST_BLOCK || self.shared.is_none() {
             return None;
         }
-        SharedBlock::of(&self.mpi, &self.heap, content).map(|block| Rc::new(block) as MessageArray)
+        SharedBlock::new(&self.mpi, &self.heap, bytes)
+    }
+
+    /// A copy of these bytes in shared memory, if that pays and there is room.
+    fn shared_copy(&self, content: &[u8]) -> Option<MessageArray> {
+        let mut block = self.shared_block(content.len())?;
+        block.bytes_mut().copy_from_slice(content);
+        Some(Rc::new(block))
     }
 
     /// An array as it is sent to a rank: a copy in shared memory of one that is in private memory
@@ -510,8 +517,11 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
         SLOT_BYTES
     }
 
-    fn array(&mut self, content: &[u8]) -> MessageArray {
-        self.shared_copy(content).unwrap_or_else(|| Rc::new(PooledArray::of(content)))
+    fn array(&mut self, bytes: usize) -> Box<dyn WritableArray> {
+        match self.shared_block(bytes) {
+            Some(block) => Box::new(block),
+            None => Box::new(PooledArray::new(bytes)),
+        }
     }
 
     fn send(&mut self, to: u32, message: MessageHandle) {

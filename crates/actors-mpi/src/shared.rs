@@ -10,7 +10,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use towpath_actors::ArrayMemory;
+use towpath_actors::{ArrayMemory, MessageArray, WritableArray};
 use towpath_machine::view::{ReadOnlyView, SharedMapping};
 
 use crate::abi::BinaryInterface;
@@ -123,23 +123,31 @@ impl SharedHeap {
 }
 
 impl SharedBlock {
-    /// A block with a copy of these bytes; `None` if there is no room.
-    pub(crate) fn of<A: BinaryInterface>(
+    /// A block of so many bytes, whose content is arbitrary; `None` if there is no room.
+    pub(crate) fn new<A: BinaryInterface>(
         mpi: &Functions<A>,
         heap: &Rc<SharedHeap>,
-        content: &[u8],
+        bytes: usize,
     ) -> Option<SharedBlock> {
-        let bytes = content.len();
         let (at, capacity) = heap.take_spare(bytes).or_else(|| allocate(mpi, bytes))?;
-        // SAFETY: the block has so many bytes, and nobody else knows of it.
-        unsafe { ptr::copy_nonoverlapping(content.as_ptr(), at, bytes) };
         Some(SharedBlock { at, bytes, capacity, heap: heap.clone() })
+    }
+}
+
+impl WritableArray for SharedBlock {
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the block has so many bytes of mapped memory, and nobody else knows of it.
+        unsafe { std::slice::from_raw_parts_mut(self.at, self.bytes) }
+    }
+
+    fn into_array(self: Box<Self>) -> MessageArray {
+        Rc::from(self as Box<dyn ArrayMemory>)
     }
 }
 
 impl ArrayMemory for SharedBlock {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the block has so many bytes, which `of` has written.
+        // SAFETY: the block has so many bytes of mapped memory, which only `bytes_mut` changes.
         unsafe { std::slice::from_raw_parts(self.at, self.bytes) }
     }
 }

@@ -65,6 +65,25 @@ impl Drop for PooledArray {
     }
 }
 
+/// An array that is being written, before it is part of a message.
+pub trait WritableArray: ArrayMemory {
+    /// Its bytes, to be written.
+    fn bytes_mut(&mut self) -> &mut [u8];
+
+    /// The array, which nobody changes any more.
+    fn into_array(self: Box<Self>) -> MessageArray;
+}
+
+impl WritableArray for PooledArray {
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        PooledArray::bytes_mut(self)
+    }
+
+    fn into_array(self: Box<Self>) -> MessageArray {
+        Rc::from(self as Box<dyn ArrayMemory>)
+    }
+}
+
 /// An array of a message, which several places may hold.
 pub type MessageArray = Rc<dyn ArrayMemory>;
 

@@ -94,7 +94,8 @@ pub trait Chares {
         let _ = (runtime, written, all);
     }
 
-    /// Packs an object of this type behind this header. It is destroyed if it leaves this rank.
+    /// Packs an object of this type behind this header: as the payload, or as the only array. It is
+    /// destroyed if it leaves this rank.
     fn pack(
         &self,
         runtime: &Runtime,

@@ -147,7 +147,9 @@ impl Runtime {
             let kind = MessageKind::Arrival;
             let header = ActorHeader::new(kind, id.collection.0, Some(&id.index), 0);
             let message = self.chares.pack(self, *chare, *object, header);
-            let (collection, index, packed) = (id.collection, id.index, message.payload());
+            let payload = message.payload();
+            let packed = message.arrays().first().map_or(payload, |array| array.bytes());
+            let (collection, index) = (id.collection, id.index);
             let chare = *chare;
             writer.record(&encoded(&Record::Element { collection, chare, index, packed }))?;
             if writer.bytes() >= reported + REPORTED {

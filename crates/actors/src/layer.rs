@@ -1,9 +1,8 @@
 //! What the runtime asks of the layer below: messages between ranks.
 
-use std::rc::Rc;
 use std::time::Duration;
 
-use crate::arrays::{MessageArray, PooledArray};
+use crate::arrays::{PooledArray, WritableArray};
 use crate::message::{ActorMessage, MessageHandle};
 
 /// Carries messages between the ranks of a job. Charm++ calls this its machine layer.
@@ -20,9 +19,9 @@ pub trait MachineLayer {
     /// Messages of up to so many bytes, with their headers, are not overtaken.
     fn ordered_bytes(&self) -> usize;
 
-    /// An array with a copy of these bytes, where the layer sends it from most easily.
-    fn array(&mut self, content: &[u8]) -> MessageArray {
-        Rc::new(PooledArray::of(content))
+    /// An array of so many bytes, where the layer sends it from most easily.
+    fn array(&mut self, bytes: usize) -> Box<dyn WritableArray> {
+        Box::new(PooledArray::new(bytes))
     }
 
     /// Sends a message to another rank, and keeps it as long as that takes.

@@ -90,7 +90,7 @@ mod synchronization;
 pub mod tree;
 mod undelivered;
 
-pub use arrays::{ArrayMemory, MessageArray};
+pub use arrays::{ArrayMemory, MessageArray, WritableArray};
 pub use balance::{Balancer, BalancerOptions};
 pub use callback::ChareCallback;
 pub use chares::{ChareId, Chares};

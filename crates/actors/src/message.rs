@@ -273,6 +273,12 @@ impl ActorMessage {
         ActorMessage { blocks, bytes, arrays: None }.with_arrays(arrays)
     }
 
+    /// All bytes that are sent: header, payload and arrays.
+    #[must_use]
+    pub fn sent_bytes(&self) -> usize {
+        self.bytes + self.arrays().iter().map(|array| array.bytes().len()).sum::<usize>()
+    }
+
     /// The arrays beside the payload.
     #[must_use]
     pub fn arrays(&self) -> &[MessageArray] {

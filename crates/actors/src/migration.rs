@@ -56,11 +56,11 @@ impl Runtime {
         append_memberships(&mut message, &element.memberships);
         {
             let mut state = self.state.borrow_mut();
-            if message.bytes().len() > state.layer.ordered_bytes() {
+            if state.may_be_overtaken(&message) {
                 // Messages that are sent to it from here may arrive before it.
                 state.tell(to, id.collection, CollectionMessage::Expect { index: id.index });
             }
-            let bytes = message.bytes().len();
+            let bytes = message.sent_bytes();
             state.send(to, message.into());
             state.has_moved(bytes, begun);
             for message in copies {
@@ -77,15 +77,17 @@ impl Runtime {
         let header = *message.header();
         let id = ChareId::of(&header);
         let (migrations, index) = (header.migrations, id.index);
-        let (packed, memberships) = split_memberships(message).ok_or_else(|| self.unknown())?;
+        let (payload, memberships) = split_memberships(message).ok_or_else(|| self.unknown())?;
+        let packed = message.arrays().first().map_or(payload, |array| array.bytes());
         let chare = {
             let mut guard = self.state.borrow_mut();
             let state = &mut *guard;
             let rank = state.rank;
+            let is_expected = state.may_be_overtaken(message);
             let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
             let broadcasts = collection.broadcasts.accepted();
             let since = broadcasts.max(header.place);
-            if message.bytes().len() > state.layer.ordered_bytes() {
+            if is_expected {
                 collection.no_longer_expected(&index);
             }
             let chare = header.asker;
@@ -123,7 +125,7 @@ impl Runtime {
         if let Some(element) = collection.and_then(|known| known.element_mut(&index)) {
             element.object = Some(object);
         }
-        state.has_moved(message.bytes().len(), begun);
+        state.has_moved(message.sent_bytes(), begun);
         state.release(id.collection, &index);
         state.catch_up(id);
         drop(state);

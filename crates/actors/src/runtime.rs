@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::arrays::{ArrayMemory, MessageArray, ReturnedArrays, SentArray};
+use crate::arrays::{ArrayMemory, MessageArray, ReturnedArrays, SentArray, WritableArray};
 use crate::balance::rank::Balancing;
 use crate::balance::{Balancer, BalancerOptions, NORMAL_SPEED};
 use crate::broadcast::InsertBarrier;
@@ -220,7 +220,15 @@ impl Runtime {
     /// An array for a message, with a copy of these bytes: nobody has to be told.
     #[must_use]
     pub fn copied_array(&self, content: &[u8]) -> MessageArray {
-        self.state.borrow_mut().layer.array(content)
+        let mut array = self.new_array(content.len());
+        array.bytes_mut().copy_from_slice(content);
+        array.into_array()
+    }
+
+    /// An array for a message, to be written: nobody has to be told.
+    #[must_use]
+    pub fn new_array(&self, bytes: usize) -> Box<dyn WritableArray> {
+        self.state.borrow_mut().layer.array(bytes)
     }
 
     /// Tells whom arrays belong that nobody reads any more.

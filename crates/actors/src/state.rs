@@ -87,6 +87,11 @@ impl State {
         SpanningTree::new(0, self.rank, self.ranks)
     }
 
+    /// Whether later messages may arrive before this one.
+    pub(crate) fn may_be_overtaken(&self, message: &ActorMessage) -> bool {
+        message.bytes().len() > self.layer.ordered_bytes() || !message.arrays().is_empty()
+    }
+
     /// Sends a message of the program or a control message to a rank, which may be this one.
     pub(crate) fn send(&mut self, to: u32, message: MessageHandle) {
         self.counts.sent += 1;

@@ -47,10 +47,14 @@ impl Wires {
             return None;
         }
         let lane = &mut self.lanes[from * self.ranks + to];
-        let long = lane.iter().take_while(|message| message.bytes().len() > ORDERED).count();
+        let long = lane.iter().take_while(|message| may_be_overtaken(message)).count();
         let at = self.random.usize(..=long);
         Some((from as u32, lane.remove(at)?))
     }
+}
+
+fn may_be_overtaken(message: &ActorMessage) -> bool {
+    message.bytes().len() > ORDERED || !message.arrays().is_empty()
 }
 
 /// One rank's end of them.
