@@ -23,13 +23,8 @@ struct Call {
         towpath_message_keep(message);
         return from_message<M>(*message);
     }
-    // The message while the method runs.
-    template <class M> M *look() const {
-        if constexpr (std::is_base_of_v<CkDataMsg, M>)
-            return take<M>();
-        else
-            return from_message<M>(*message);
-    }
+    // The message while the method runs. What has arrived may be shared with other chares.
+    template <class M> std::unique_ptr<M> look() const { return std::unique_ptr<M>(take<M>()); }
 };
 
 // Lets the arrays of a message, which was kept, be copied to where its post method says.

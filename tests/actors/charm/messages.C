@@ -96,6 +96,7 @@ public:
         plain->value = 2.5;
         workers = CProxy_Worker::ckNew(plain, 8);
         branches = CProxy_Branch::ckNew(new (20) OneArray("branch"));
+        workers.look(make(5));
         workers.get(make(17));
         branches.check(4);
     }
@@ -115,11 +116,17 @@ public:
 
 class Worker : public CBase_Worker {
     double value;
+    bool has_looked = false;
 
 public:
     explicit Worker(Plain *m) : value(m->value) { delete m; }
     explicit Worker(CkMigrateMessage *) {}
+    void look(Arrays *m) {
+        check(m, 5);
+        has_looked = true;
+    }
     void get(Arrays *m) {
+        CkAssert(has_looked);
         CkAssert(value == 2.5 && table[1][2] == 12);
         check(m, 17);
         check(shared, 3);

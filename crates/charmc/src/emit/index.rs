@@ -152,11 +152,15 @@ fn define_entry(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
     } else {
         match &entry.parameters {
             Parameters::Message(message, _) => {
-                let take = if entry.has(Attribute::NoKeep) { "look" } else { "take" };
+                let message = if entry.has(Attribute::NoKeep) {
+                    format!("ck_call.look<{message}>().get()")
+                } else {
+                    format!("ck_call.take<{message}>()")
+                };
                 if entry.has(Attribute::Sync) {
                     out.line("  const ck::ReplyTo ck_to = ck_call.reply_to();");
                 }
-                call(out, chare, entry, &format!("ck_call.{take}<{message}>()"));
+                call(out, chare, entry, &message);
             }
             Parameters::Marshalled(_) => call_with_values(out, chare, entry),
         }
