@@ -62,6 +62,16 @@ inline void *message_object(towpath_message *message) {
     return header->object();
 }
 
+// What a message is sent with.
+inline void copy_header(const void *from_object, void *to_object) {
+    const MessageHeader *from = MessageHeader::of(from_object);
+    MessageHeader *to = MessageHeader::of(to_object);
+    to->owner.flags = from->owner.flags;
+    to->owner.priority = from->owner.priority;
+    to->owner.reference = from->owner.reference;
+    to->reply = from->reply;
+}
+
 template <class M> inline void *packed(M *message) { return M::pack(message); }
 
 // Base of the class that is generated for each type of messages.
@@ -124,9 +134,11 @@ template <class T> inline void unpack_pointer(void *object, T *&pointer) {
 
 } // namespace ck
 
-// Memory for the packed form of a message whose class packs itself.
-inline void *CkAllocBuffer(const void *, int bytes) {
-    return ck::allocate_message(static_cast<std::size_t>(bytes));
+// Memory for another form of a message, whose class packs itself; it is sent like the message.
+inline void *CkAllocBuffer(const void *message, int bytes) {
+    void *other = ck::allocate_message(static_cast<std::size_t>(bytes));
+    ck::copy_header(message, other);
+    return other;
 }
 inline void CkFreeMsg(void *message) { ck::free_message(message); }
 
@@ -136,10 +148,7 @@ template <class M> inline M *ckCopyMsg(M *original) {
     ck::MessageHeader *from = ck::MessageHeader::of(packed);
     void *copy = ck::allocate_message(from->bytes);
     std::memcpy(copy, packed, from->bytes);
-    ck::MessageHeader *to = ck::MessageHeader::of(copy);
-    to->owner.flags = from->owner.flags;
-    to->owner.priority = from->owner.priority;
-    to->owner.reference = from->owner.reference;
+    ck::copy_header(packed, copy);
     M::unpack(packed);
     return static_cast<M *>(M::unpack(copy));
 }

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <vector>
 
 #include "messages.decl.h"
 
@@ -17,6 +18,31 @@ class OneArray : public CMessage_OneArray {
 public:
     explicit OneArray(const char *from) { std::strcpy(text, from); }
     char *text;
+};
+
+// Packs itself.
+class Vector : public CMessage_Vector {
+public:
+    std::vector<int> values;
+    static void *pack(Vector *m) {
+        int count = static_cast<int>(m->values.size());
+        int bytes = static_cast<int>(sizeof(int)) * count;
+        char *buffer = static_cast<char *>(CkAllocBuffer(m, static_cast<int>(sizeof count) + bytes));
+        std::memcpy(buffer, &count, sizeof count);
+        std::memcpy(buffer + sizeof count, m->values.data(), static_cast<std::size_t>(bytes));
+        delete m;
+        return buffer;
+    }
+    static Vector *unpack(void *buffer) {
+        Vector *m = new (CkAllocBuffer(buffer, sizeof(Vector))) Vector;
+        int count;
+        std::memcpy(&count, buffer, sizeof count);
+        m->values.resize(static_cast<std::size_t>(count));
+        std::memcpy(m->values.data(), static_cast<char *>(buffer) + sizeof count,
+                    sizeof(int) * static_cast<std::size_t>(count));
+        CkFreeMsg(buffer);
+        return m;
+    }
 };
 
 Arrays *shared;
@@ -55,6 +81,10 @@ public:
         plain->number = 7;
         CkSetRefNum(plain, 21);
         thisProxy.plain(plain);
+        Vector *vector = new Vector;
+        vector->values = {1, 2, 3};
+        CkSetRefNum(vector, 40);
+        thisProxy.vector(vector);
         thisProxy.first();
         thisProxy.look(new (6) OneArray("hello"));
         CkEntryOptions urgent, late;
@@ -86,19 +116,30 @@ public:
         delete m;
         ++seen;
     }
+    void vector(Vector *m) {
+        CkAssert(m->values.size() == 3 && m->values[2] == 3 && CkGetRefNum(m) == 40);
+        delete m;
+        ++seen;
+    }
+    void ask() {
+        Vector *vector = new Vector;
+        vector->values = {4, 5};
+        CkAssert(branches[CkNumPes() - 1].sum(vector) == 9);
+        branches.check(4);
+    }
     void look(OneArray *m) {
         CkAssert(std::strcmp(m->text, "hello") == 0);
         ++seen;
     }
     void next() {
-        CkAssert(seen == 3);
+        CkAssert(seen == 4);
         Plain *plain = new Plain;
         plain->value = 2.5;
         workers = CProxy_Worker::ckNew(plain, 8);
         branches = CProxy_Branch::ckNew(new (20) OneArray("branch"));
         workers.look(make(5));
         workers.get(make(17));
-        branches.check(4);
+        thisProxy.ask();
     }
     void finished(CkReductionMsg *m) {
         int sum;
@@ -106,8 +147,8 @@ public:
         std::memcpy(&sum, m->getData(), sizeof sum);
         delete m;
         ++seen;
-        CkAssert(sum == (seen == 4 || seen == 5 ? sum : -1));
-        if (seen == 5) {
+        CkAssert(sum == (seen == 5 || seen == 6 ? sum : -1));
+        if (seen == 6) {
             CkPrintf("ok\n");
             CkExit();
         }
@@ -144,6 +185,11 @@ public:
     explicit Branch(OneArray *m) {
         std::strcpy(text, m->text);
         delete m;
+    }
+    int sum(Vector *m) {
+        int sum = m->values[0] + m->values[1];
+        delete m;
+        return sum;
     }
     void check(int number) {
         CkAssert(number == 4 && std::strcmp(text, "branch") == 0);
