@@ -129,6 +129,9 @@ public:
     }
     void ckMigrate(int rank) { migrateMe(rank); }
     void ckDestroy() { ck::check(towpath_destroy(&ck_id)); }
+    // Called before an element is packed, and after it was unpacked.
+    virtual void ckAboutToMigrate() {}
+    virtual void ckJustMigrated() {}
     CkArrayID ckGetArrayID() const { return thisArrayID; }
     const CkArrayID thisArrayID;
     const CkArrayIndex thisIndexMax;

@@ -99,7 +99,11 @@ template <class T, class Index> struct TypeFunctions {
     static std::size_t packed_bytes(void *, void *object) {
         PUP::sizer p;
         p.deleting = true;
-        guarded([&] { pup(static_cast<Chare *>(object), p); });
+        guarded([&] {
+            if constexpr (std::is_base_of_v<ArrayElement, T>)
+                cast<T>(object)->ckAboutToMigrate();
+            pup(static_cast<Chare *>(object), p);
+        });
         return p.size();
     }
     static void pack(void *, void *object, void *into, std::size_t bytes) {
@@ -115,6 +119,8 @@ template <class T, class Index> struct TypeFunctions {
             made = Index::ck_base(new T(static_cast<CkMigrateMessage *>(nullptr)));
             PUP::fromMem p(packed, bytes);
             pup(made, p);
+            if constexpr (std::is_base_of_v<ArrayElement, T>)
+                cast<T>(made)->ckJustMigrated();
         });
         return made;
     }

@@ -31,6 +31,7 @@ class Cell : public CBase_Cell {
     Cell_SDAG_CODE
 
     int round = 0, hops = 0;
+    bool was_told = false;
     double kept = -1;
 
 public:
@@ -40,6 +41,13 @@ public:
         p | round;
         p | hops;
         p | kept;
+        p | was_told;
+    }
+    void ckAboutToMigrate() override { was_told = true; }
+    void ckJustMigrated() override {
+        CkAssert(was_told && thisIndex < 6);
+        was_told = false;
+        thisProxy[thisIndex].moved();
     }
     void send() {
         double values[] = {0, double(round)};
