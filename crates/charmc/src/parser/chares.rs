@@ -1,14 +1,14 @@
 //! Chares of all kinds, and their members.
 
 use super::{Parser, Result};
-use crate::ast::{Chare, ChareKind, ChareMember, Item, Template};
+use crate::ast::{Chare, ChareMember, Item, Template};
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
     /// A chare, or for `array [1D] A<int>;` an instance of a template.
     pub(super) fn chare(&mut self, template: Option<Template>) -> Result<Item> {
         let kind = self.chare_kind()?;
-        self.chare_attributes(&kind)?;
+        self.chare_attributes()?;
         let at = self.peek()?.at;
         let name = self.type_of_template()?;
         let bases = self.bases()?;
@@ -33,19 +33,15 @@ impl Parser<'_> {
         Ok(Item::Chare(Chare { template, kind, name, bases, members }))
     }
 
-    fn chare_attributes(&mut self, kind: &ChareKind) -> Result<()> {
+    /// `[migratable]`, which says nothing: elements of arrays always are, and others never.
+    fn chare_attributes(&mut self) -> Result<()> {
         if !self.accept("[")? {
             return Ok(());
         }
         loop {
             let token = self.identifier("An attribute of the chare")?;
             match token.text {
-                "migratable" if *kind == ChareKind::Chare => {}
-                "migratable" => {
-                    let message = "Only a 'chare' is declared migratable: elements of arrays \
-                        always are, and branches of groups never.";
-                    return Err(self.lexer.error(token.at, message));
-                }
+                "migratable" => {}
                 "python" => {
                     let message = "Chares with Python scripts ('python') are not supported.";
                     return Err(self.lexer.error(token.at, message));

@@ -196,6 +196,10 @@ impl Parser<'_> {
 
     fn index_type(&mut self) -> Result<String> {
         self.expect("[", "after 'array'")?;
+        if self.accept("migratable")? {
+            self.expect("]", "after the attribute")?;
+            self.expect("[", "before the type of the index")?;
+        }
         let token = self.next()?;
         let index = match token.kind {
             TokenKind::Number if token.text.ends_with(['D', 'd']) => {
