@@ -183,11 +183,15 @@ public:
         int x = 4;
         thisProxy[thisIndex].direct(x);
         CkAssert(thisProxy[thisIndex].twice(x) == 2 * x);
+        double half = 3;
+        thisProxy[thisIndex].halve(&half);
+        CkAssert(half == 1.5);
         CkAssert(name() == (isDerived() ? 2 : 1));
     }
     virtual bool isDerived() { return false; }
     void direct(int &x) { x += 1; }
     int twice(int x) { return 2 * x; }
+    void halve(double *x) { *x /= 2; }
 };
 class Derived : public CBase_Derived {
     int value;

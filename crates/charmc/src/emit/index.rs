@@ -26,6 +26,9 @@ pub(super) fn declare(out: &mut Text, chare: &Chare) {
 }
 
 fn declare_entry(out: &mut Text, number: usize, entry: &Entry) {
+    if entry.has(Attribute::Local) {
+        return;
+    }
     line!(out, "  static inline ck::EntryMethod ck_entry_{number};");
     if entry.is_constructor() {
         line!(out, "  static Chare *ck_call_{number}(const ck::Call &ck_call);");
@@ -81,6 +84,7 @@ pub(super) fn define(out: &mut Text, chare: &Chare) {
         Listed::Entry(number, entry) if entry.is_constructor() => {
             define_constructor(out, chare, number, entry);
         }
+        Listed::Entry(_, entry) if entry.has(Attribute::Local) => {}
         Listed::Entry(number, entry) => define_entry(out, chare, number, entry),
     });
     define_registration(out, chare);
@@ -97,6 +101,8 @@ fn define_registration(out: &mut Text, chare: &Chare) {
     }
     chare.each_entry(|listed| match listed {
         Listed::Condition(condition) => out.line(condition),
+        // No message invokes it.
+        Listed::Entry(_, entry) if entry.has(Attribute::Local) => {}
         Listed::Entry(number, entry) => {
             let name = &entry.name;
             let named = format!("ck_chare + \"::{name}({})\"", entry.parameters.signature());
