@@ -112,6 +112,7 @@ public:
     explicit Group(CkMigrateMessage *) : Group() {}
     CkGroupID ckGetGroupID() const { return thisgroup; }
     CkGroupID thisgroup;
+    int thisIndex = CkMyPe();
 };
 typedef Group IrrGroup;
 

@@ -126,6 +126,8 @@ CK_PRINTF_LIKE inline int CkError(const char *format, ...) {
     return printed;
 }
 
+// Programs write endl after ckout.
+using std::endl;
 #define ckout std::cout
 #define ckerr std::cerr
 #define CkScanf std::scanf
@@ -148,6 +150,18 @@ CK_PRINTF_LIKE inline int CkError(const char *format, ...) {
     ((condition) ? static_cast<void>(0)                                                            \
                  : CkAbort("%s:%d: this does not hold: %s", __FILE__, __LINE__, #condition))
 #define CkEnforce(condition) CkAssert(condition)
+
+typedef std::int8_t CmiInt1;
+typedef std::int16_t CmiInt2;
+typedef std::int32_t CmiInt4;
+typedef std::int64_t CmiInt8;
+typedef std::uint8_t CmiUInt1;
+typedef std::uint16_t CmiUInt2;
+typedef std::uint32_t CmiUInt4;
+typedef std::uint64_t CmiUInt8;
+typedef bool CmiBool;
+constexpr CmiBool CmiTrue = true;
+constexpr CmiBool CmiFalse = false;
 
 #define CmiPrintf CkPrintf
 #define CmiError CkError

@@ -29,7 +29,8 @@ public:
     Main() {
         CkAssert(initialised == 1);
         mainProxy = thisProxy;
-        always = 5;
+        CmiUInt8 five = CmiTrue ? 5 : 0;
+        always = static_cast<int>(five);
         inner::numbers = {1, 2, 3};
         part(0);
     }
@@ -125,7 +126,7 @@ public:
         part(-1);
     }
     void gone() {
-        CkPrintf("ok\n");
+        ckout << "ok" << endl;
         CkExit();
     }
 };
@@ -286,7 +287,7 @@ public:
     Grouped() {}
     void add() {
         int sum = numbers[0] + numbers[2];
-        CkAssert(thisProxy[CkMyPe()].ckLocal() == this);
+        CkAssert(thisProxy[thisIndex].ckLocal() == this);
         contribute(sizeof sum, &sum, CkReduction::max_int, toPart());
     }
 };
