@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
+#include <stdexcept>
 #include <type_traits>
 
 #include "../actors.h"
@@ -13,9 +14,9 @@
 typedef int CkIndex1D;
 struct CkIndex2D { int x, y; };
 struct CkIndex3D { int x, y, z; };
-struct CkIndex4D { int w, x, y, z; };
-struct CkIndex5D { int v, w, x, y, z; };
-struct CkIndex6D { int u, v, w, x, y, z; };
+struct CkIndex4D { short w, x, y, z; };
+struct CkIndex5D { short v, w, x, y, z; };
+struct CkIndex6D { short x1, y1, z1, x2, y2, z2; };
 
 inline bool operator==(const CkIndex2D &a, const CkIndex2D &b) { return a.x == b.x && a.y == b.y; }
 inline bool operator==(const CkIndex3D &a, const CkIndex3D &b) {
@@ -103,9 +104,9 @@ public:
 class CkArrayIndex6D : public CkArrayIndex {
 public:
     CkArrayIndex6D() = default;
-    CkArrayIndex6D(int u, int v, int w, int x, int y, int z)
-        : CkArrayIndex({u, v, w, x, y, z}) {}
-    CkArrayIndex6D(CkIndex6D i) : CkArrayIndex({i.u, i.v, i.w, i.x, i.y, i.z}) {}
+    CkArrayIndex6D(int x1, int y1, int z1, int x2, int y2, int z2)
+        : CkArrayIndex({x1, y1, z1, x2, y2, z2}) {}
+    CkArrayIndex6D(CkIndex6D i) : CkArrayIndex({i.x1, i.y1, i.z1, i.x2, i.y2, i.z2}) {}
 };
 
 namespace ck {
@@ -117,6 +118,30 @@ template <class Index> inline Index element_index(const towpath_index &index) {
     Index value;
     std::memcpy(&value, index.words, sizeof value);
     return value;
+}
+
+// Those of more than three dimensions have a word for each, of which programs see a short.
+template <class Index> inline Index short_index(const towpath_index &index) {
+    short coordinates[sizeof(Index) / sizeof(short)];
+    std::size_t at = 0;
+    for (short &one : coordinates) {
+        one = static_cast<short>(index.words[at]);
+        if (one != index.words[at++])
+            throw std::out_of_range("a coordinate of an index of four dimensions or more is no "
+                                    "short: let it be below 32768");
+    }
+    Index value;
+    std::memcpy(&value, coordinates, sizeof value);
+    return value;
+}
+template <> inline CkIndex4D element_index<CkIndex4D>(const towpath_index &index) {
+    return short_index<CkIndex4D>(index);
+}
+template <> inline CkIndex5D element_index<CkIndex5D>(const towpath_index &index) {
+    return short_index<CkIndex5D>(index);
+}
+template <> inline CkIndex6D element_index<CkIndex6D>(const towpath_index &index) {
+    return short_index<CkIndex6D>(index);
 }
 
 } // namespace ck

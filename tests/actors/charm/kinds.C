@@ -137,8 +137,9 @@ public:
         type() {}                                                                                  \
         explicit type(CkMigrateMessage *) {}                                                       \
         void add() {                                                                               \
-            const int words = sizeof thisIndex / sizeof(int);                                      \
-            CkAssert(words == count && thisIndexMax.getNumInts() == count);                        \
+            const int coordinates = sizeof thisIndex / (count > 3 ? sizeof(short) : sizeof(int));  \
+            CkAssert(coordinates == count && thisIndexMax.getNumInts() == count);                  \
+            CkAssert(thisProxy[thisIndex].ckLocal() == this);                                      \
             int one = 1;                                                                           \
             contribute(sizeof one, &one, CkReduction::sum_int, toPart());                          \
         }                                                                                          \
