@@ -20,7 +20,7 @@ public:
           data(own.data()), length(bytes) {}
     // The message was kept.
     explicit CkDataMsg(const towpath_message &message)
-        : kept(message), data(message.payload), length(message.bytes),
+        : kept(message), data(static_cast<char *>(message.payload)), length(message.bytes),
           reference(message.reference) {}
     CkDataMsg(const CkDataMsg &) = delete;
     ~CkDataMsg() {
@@ -40,7 +40,7 @@ private:
     towpath_message kept = {};
 
 public:
-    void *data;
+    char *data;
 
 private:
     std::size_t length;

@@ -145,6 +145,7 @@ public:
         int sum;
         CkAssert(m->getSize() == sizeof sum);
         std::memcpy(&sum, m->getData(), sizeof sum);
+        CkAssert(m->data[0] == reinterpret_cast<char *>(&sum)[0]);
         delete m;
         ++seen;
         CkAssert(sum == (seen == 5 || seen == 6 ? sum : -1));
