@@ -98,8 +98,8 @@ struct StepThread {
 
 // By how much a forall counts on.
 inline int checked_step(int step) {
-    if (step <= 0)
-        fail("a forall counts on by " + std::to_string(step) + ": it must be 1 at least");
+    if (step == 0)
+        fail("a forall counts on by 0, and would never end: give another step");
     return step;
 }
 

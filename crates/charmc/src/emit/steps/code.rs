@@ -233,7 +233,8 @@ impl Method<'_> {
         self.line("  {");
         self.line("  std::vector<std::pair<int, std::shared_ptr<ck::StepScope>>> ck_children;");
         self.line(format!("  const int ck_end = {end}, ck_by = ck::checked_step({step});"));
-        self.line(format!("  for (int ck_i = {begin}; ck_i <= ck_end; ck_i += ck_by)"));
+        let goes_on = "ck_by > 0 ? ck_i <= ck_end : ck_i >= ck_end";
+        self.line(format!("  for (int ck_i = {begin}; {goes_on}; ck_i += ck_by)"));
         let scope = format!("std::make_shared<ck_scope_{kind}>(ck_thread->scope, ck_i)");
         self.line(format!("    ck_children.emplace_back({at}, {scope});"));
         self.line(format!("  return ck_state.fork(ck_thread, {after}, std::move(ck_children));"));
