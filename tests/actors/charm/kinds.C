@@ -83,6 +83,8 @@ public:
             int i[3] = {1, 2, 3};
             one.add(1.5, 2, d);
             other[0].add(4, 3, i);
+            one.more(1.5);
+            other.more(4);
             break;
         }
         case 8:
@@ -210,12 +212,17 @@ public:
 };
 
 #define CK_TEMPLATES_ONLY
+#include "kinds.def.h"
+#undef CK_TEMPLATES_ONLY
+
 template <class T, int N> class Generic : public CBase_Generic<T, N> {
+    Generic_SDAG_CODE
+
 public:
     Generic() {}
     explicit Generic(CkMigrateMessage *) {}
-    void add(T value, int n, T *values) {
-        CkAssert(n == N && value + values[0] > 1);
+    void sum(int n, T *values) {
+        CkAssert(n == N && values[0] + values[1] > 1);
         if (N == 2) {
             int data[3] = {0, 1, 2};
             this->contribute(sizeof data, data, longestType,
@@ -223,8 +230,6 @@ public:
         }
     }
 };
-#include "kinds.def.h"
-#undef CK_TEMPLATES_ONLY
 
 class Nodes : public CBase_Nodes {
 public:

@@ -115,13 +115,20 @@ impl Definer<'_> {
                 Item::Message(message) if message.template.is_some() == self.templates => {
                     messages::define(out, message);
                 }
-                Item::Chare(chare) if chare.template.is_some() == self.templates => {
-                    steps::define(out, chare, self.file, self.output);
-                    index::define(out, chare);
-                    proxies::define(out, chare);
-                }
+                Item::Chare(chare) => self.define_chare(out, chare),
                 _ => {}
             }
+        }
+    }
+
+    fn define_chare(&self, out: &mut Text, chare: &Chare) {
+        // Programs include the templates before their own, of which steps are members.
+        if !self.templates {
+            steps::define(out, chare, self.file, self.output);
+        }
+        if chare.template.is_some() == self.templates {
+            index::define(out, chare);
+            proxies::define(out, chare);
         }
     }
 }
