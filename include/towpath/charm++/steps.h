@@ -280,17 +280,18 @@ public:
         bool was_running = std::exchange(now->is_running, true);
         object->ck_advance(*now, thread);
         now->is_running = was_running;
-        run(object);
+        run(object, now);
     }
     template <class Object> void arrive(Object *object, int trigger, Arrived message) {
         state->arrive(trigger, std::move(message));
-        run(object);
+        run(object, state);
     }
     void pup(PUP::er &p, StepPacker::MakeScope make) { StepPacker(p, make).pup(*state); }
 
 private:
-    template <class Object> void run(Object *object) {
-        std::shared_ptr<StepState> now = state;
+    // A step may delete the object, and this with it.
+    template <class Object>
+    static void run(Object *object, std::shared_ptr<StepState> now) {
         if (now->is_running)
             return;
         now->is_running = true;

@@ -27,6 +27,15 @@ public:
     }
 };
 
+class Short : public CBase_Short {
+    Short_SDAG_CODE
+
+    CProxy_Main main;
+
+public:
+    explicit Short(CProxy_Main main) : main(main) {}
+};
+
 class Cell : public CBase_Cell {
     Cell_SDAG_CODE
 
