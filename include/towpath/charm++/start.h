@@ -64,6 +64,12 @@ inline int ended_with(const char *what) {
     return 1;
 }
 
+// These functions, which may register modules with more of them.
+inline void run_all(const std::vector<void (*)()> &initialisers) {
+    for (std::size_t i = 0; i < initialisers.size(); ++i)
+        initialisers[i]();
+}
+
 // The main function of a program whose main module registers itself by this function.
 inline int run(int argc, char **argv, void (*register_all)()) {
     Program &program = Program::self();
@@ -71,8 +77,7 @@ inline int run(int argc, char **argv, void (*register_all)()) {
     program.argv = argv;
     started();
     register_all();
-    for (auto *initialiser : program.node_initialisers)
-        initialiser();
+    run_all(program.node_initialisers);
     register_reducers();
     towpath_program functions = {};
     functions.read_only = [](void *, const void *data, std::size_t bytes) {
@@ -88,8 +93,7 @@ inline int run(int argc, char **argv, void (*register_all)()) {
     };
     if (towpath_start(&functions) != 0)
         return ended_with("The job cannot start");
-    for (auto *initialiser : program.initialisers)
-        initialiser();
+    run_all(program.initialisers);
     if (towpath_rank() == 0) {
         for (const EntryMethod *constructor : program.main_chares) {
             towpath_chare_id id;

@@ -1,5 +1,6 @@
 #include "kinds.h"
 #include "kinds.decl.h"
+#include "shapes.decl.h"
 
 CProxy_Main mainProxy;
 int always;
@@ -16,7 +17,11 @@ static CkReductionMsg *longer(int count, CkReductionMsg **messages) {
             best = messages[i];
     return CkReductionMsg::buildNew(best->getSize(), best->getData());
 }
-void registerReducer() { longestType = CkReduction::addReducer(longer); }
+void registerReducer() {
+    longestType = CkReduction::addReducer(longer);
+    _registershapes();
+}
+void countShapes() { ++initialised; }
 void countInitialised() { ++initialised; }
 
 static CkCallback toPart() { return CkCallback(CkReductionTarget(Main, part), mainProxy); }
@@ -27,7 +32,7 @@ class Main : public CBase_Main {
 
 public:
     Main() {
-        CkAssert(initialised == 1);
+        CkAssert(initialised == 2);
         mainProxy = thisProxy;
         CmiUInt8 five = CmiTrue ? 5 : 0;
         always = static_cast<int>(five);
