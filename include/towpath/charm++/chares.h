@@ -106,6 +106,21 @@ template <class T> inline T *cast(void *object) {
 }
 } // namespace ck
 
+namespace ck {
+
+// The entry method that all arrays have.
+inline EntryMethod &resume_from_sync() {
+    static EntryMethod entry;
+    return entry;
+}
+inline towpath_message nothing() {
+    towpath_message message;
+    towpath_message_new(0, &message);
+    return message;
+}
+
+} // namespace ck
+
 class Group : public ck::Contributor {
 public:
     Group() : thisgroup{ck_id.collection} {}
@@ -133,6 +148,12 @@ public:
     // Called before an element is packed, and after it was unpacked.
     virtual void ckAboutToMigrate() {}
     virtual void ckJustMigrated() {}
+    // There is no load balancer: an element that has called AtSync goes on with ResumeFromSync,
+    // which a message to itself invokes.
+    void AtSync(int = 1) { ck::invoke(ck_id, ck::resume_from_sync(), ck::nothing()); }
+    virtual void ResumeFromSync() {}
+    void setMigratable(int) {}
+    bool usesAtSync = false;
     CkArrayID ckGetArrayID() const { return thisArrayID; }
     const CkArrayID thisArrayID;
     const CkArrayIndex thisIndexMax;

@@ -40,6 +40,8 @@ inline void place_arrays(const Call &call, const EntryMethod &entry,
     Posts::all().start(pending);
 }
 
+inline void resume_element(const Call &call) { call.object<ArrayElement>()->ResumeFromSync(); }
+
 // The method by which proxies let an element delete itself.
 inline void destroy_element(const Call &call) { check(towpath_destroy(call.id)); }
 

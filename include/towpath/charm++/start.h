@@ -79,6 +79,7 @@ inline int run(int argc, char **argv, void (*register_all)()) {
     register_all();
     run_all(program.node_initialisers);
     register_reducers();
+    register_method<resume_element>(resume_from_sync(), "ArrayElement::ResumeFromSync", 0, 0);
     towpath_program functions = {};
     functions.read_only = [](void *, const void *data, std::size_t bytes) {
         guarded([&] {

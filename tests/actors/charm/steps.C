@@ -44,7 +44,7 @@ class Cell : public CBase_Cell {
     double kept = -1;
 
 public:
-    Cell() {}
+    Cell() { usesAtSync = true; }
     explicit Cell(CkMigrateMessage *) {}
     void pup(PUP::er &p) {
         p | round;
