@@ -191,6 +191,13 @@ public:
     char **argv = nullptr;
 };
 
+// What a method may expect that is invoked at quiescence.
+class CkQdMsg : public ck::MessageOf<CkQdMsg> {
+public:
+    static void *pack(CkQdMsg *message) { return message; }
+    static CkQdMsg *unpack(void *object) { return static_cast<CkQdMsg *>(object); }
+};
+
 // Given to the constructor of an element that has migrated.
 class CkMigrateMessage : public CkMessage {};
 

@@ -242,10 +242,21 @@ template <class M> inline towpath_message as_message(M *message) {
     }
 }
 
+// What a method gets that expects a message of the program, but is invoked with nothing.
+template <class M> inline M *empty_message(towpath_message nothing) {
+    void *object = allocate_message(sizeof(M));
+    std::memset(object, 0, sizeof(M));
+    MessageHeader::of(object)->owner.reference = nothing.reference;
+    towpath_message_free(&nothing);
+    return static_cast<M *>(object);
+}
+
 // A message that was kept, as the program has it.
 template <class M> inline M *from_message(towpath_message message) {
     if constexpr (std::is_base_of_v<CkDataMsg, M>)
         return new M(message);
+    else if (message.bytes == 0)
+        return empty_message<M>(message);
     else
         return static_cast<M *>(M::unpack(message_object(&message)));
 }

@@ -26,6 +26,11 @@ void countInitialised() { ++initialised; }
 
 static CkCallback toPart() { return CkCallback(CkReductionTarget(Main, part), mainProxy); }
 
+class Note : public CMessage_Note {
+public:
+    int *numbers;
+};
+
 class Main : public CBase_Main {
     int part_number = 0, gone_count = 0;
     CProxy_Own own;
@@ -110,7 +115,7 @@ public:
             CProxy_Single::ckNew(toPart(), 9).forward();
             break;
         case 12:
-            CkStartQD(CkCallback(CkIndex_Main::gone(), thisProxy));
+            CkStartQD(CkCallback(CkIndex_Main::quiet(nullptr), thisProxy));
             break;
         }
     }
@@ -132,7 +137,13 @@ public:
         delete m;
         part(-1);
     }
-    void gone() {
+    void quiet(CkQdMsg *m) {
+        delete m;
+        CkCallback(CkIndex_Main::called(nullptr), thisProxy).send();
+    }
+    void called(Note *m) {
+        CkAssert(m->numbers == nullptr);
+        delete m;
         ckout << "ok" << endl;
         CkExit();
     }
