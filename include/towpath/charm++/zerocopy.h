@@ -23,6 +23,8 @@ public:
         return *this;
     }
     const void *getRef() const { return ref; }
+    // Nothing was registered.
+    void deregisterMem() {}
 
     // Its content has been copied.
     void ck_copied(std::size_t bytes) const {

@@ -31,6 +31,7 @@ public:
     }
     void sent(CkDataMsg *m) {
         CkNcpyBuffer *buffer = (CkNcpyBuffer *)m->data;
+        buffer->deregisterMem();
         CkAssert(buffer->ptr == ints.data() || buffer->ptr == doubles.data() ||
                  buffer->ptr == floats.data());
         delete m;
