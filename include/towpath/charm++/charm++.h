@@ -7,5 +7,6 @@
 #include "runtime.h"
 #include "start.h"
 #include "steps.h"
+#include "vectors.h"
 
 #endif

@@ -85,6 +85,9 @@ public:
         vector->values = {1, 2, 3};
         CkSetRefNum(vector, 40);
         thisProxy.vector(vector);
+        CkVec<double> list;
+        list.insert(2, 2.5);
+        thisProxy.list(list);
         thisProxy.first();
         thisProxy.look(new (6) OneArray("hello"));
         CkEntryOptions urgent, late;
@@ -121,6 +124,16 @@ public:
         delete m;
         ++seen;
     }
+    void list(const CkVec<double> &list) {
+        CkVec<double> mine = list;
+        CkAssert(mine.length() == 3 && mine.insertAtEnd(4) == 3 && mine[2] == 2.5);
+        mine.remove(0);
+        mine.insert(0, 1.5);
+        CkAssert(mine.size() == 3 && mine.getVec()[0] == 1.5 && mine[1] == 2.5);
+        mine.removeAll();
+        CkAssert(mine.length() == 0);
+        ++seen;
+    }
     void ask() {
         Vector *vector = new Vector;
         vector->values = {4, 5};
@@ -132,7 +145,7 @@ public:
         ++seen;
     }
     void next() {
-        CkAssert(seen == 4);
+        CkAssert(seen == 5);
         Plain *plain = new Plain;
         plain->value = 2.5;
         workers = CProxy_Worker::ckNew(plain, 8);
@@ -148,8 +161,8 @@ public:
         CkAssert(m->data[0] == reinterpret_cast<char *>(&sum)[0]);
         delete m;
         ++seen;
-        CkAssert(sum == (seen == 5 || seen == 6 ? sum : -1));
-        if (seen == 6) {
+        CkAssert(sum == (seen == 6 || seen == 7 ? sum : -1));
+        if (seen == 7) {
             CkPrintf("ok\n");
             CkExit();
         }
