@@ -107,7 +107,7 @@ pub enum ChareKind {
     Group,
     /// A branch in each process.
     NodeGroup,
-    /// An element of an array, with the type of its index as in `CkIndex1D`.
+    /// An element of an array, with the type of its index: `CkIndex1D`, or one of the program.
     Array(String),
 }
 

@@ -42,16 +42,16 @@ public:
     PUPable_decl(Square);
 };
 
-struct CkIndexNamed {
+struct Named {
     short kind, number;
     int row;
 };
 class CkArrayIndexNamed : public CkArrayIndex {
 public:
-    CkArrayIndexNamed(short kind, short number, int row) : CkArrayIndexNamed(CkIndexNamed{kind, number, row}) {}
-    CkArrayIndexNamed(const CkIndexNamed &named) {
+    CkArrayIndexNamed(short kind, short number, int row) : CkArrayIndexNamed(Named{kind, number, row}) {}
+    CkArrayIndexNamed(const Named &named) {
         nInts = sizeof(named) / sizeof(int);
-        new (index) CkIndexNamed(named);
+        new (index) Named(named);
     }
 };
 #endif

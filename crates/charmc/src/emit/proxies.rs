@@ -131,9 +131,10 @@ fn declare_elements(out: &mut Text, chare: &Chare) {
 
 /// What elements are named by.
 fn subscript(index: &str) -> String {
-    match index {
-        "CkIndex1D" => "int".to_owned(),
-        _ => format!("const {} &", index.replacen("CkIndex", "CkArrayIndex", 1)),
+    match (coordinates(index).len(), index) {
+        (1, _) => "int".to_owned(),
+        (0, of_program) => format!("const CkArrayIndex{of_program} &"),
+        (dimensions, _) => format!("const CkArrayIndex{dimensions}D &"),
     }
 }
 

@@ -204,7 +204,7 @@ impl Parser<'_> {
         let index = match token.kind {
             TokenKind::Number if token.text.ends_with(['D', 'd']) => {
                 match &token.text[..token.text.len() - 1] {
-                    digit @ ("1" | "2" | "3" | "4" | "5" | "6") => format!("{digit}D"),
+                    digit @ ("1" | "2" | "3" | "4" | "5" | "6") => format!("CkIndex{digit}D"),
                     _ => {
                         let message = "An array has 1 to 6 dimensions.";
                         return Err(self.lexer.error(token.at, message));
@@ -215,6 +215,6 @@ impl Parser<'_> {
             _ => return self.unexpected(token, "A number of dimensions, such as '1D', or a type"),
         };
         self.expect("]", "after the type of the index")?;
-        Ok(format!("CkIndex{index}"))
+        Ok(index)
     }
 }
