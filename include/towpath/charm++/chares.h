@@ -50,6 +50,9 @@ public:
     virtual void pup(PUP::er &) {}
     // What its class has of steps that wait for messages.
     virtual void ck_pup_steps(PUP::er &) {}
+    // Called before an element is packed to migrate, and after it was unpacked.
+    virtual void ckAboutToMigrate() {}
+    virtual void ckJustMigrated() {}
 
     // Older programs call these; the runtime does what they did.
     void __sdag_init() {}
@@ -145,9 +148,6 @@ public:
     }
     void ckMigrate(int rank) { migrateMe(rank); }
     void ckDestroy() { ck::check(towpath_destroy(&ck_id)); }
-    // Called before an element is packed, and after it was unpacked.
-    virtual void ckAboutToMigrate() {}
-    virtual void ckJustMigrated() {}
     // There is no load balancer: an element that has called AtSync goes on with ResumeFromSync,
     // which a message to itself invokes.
     void AtSync(int = 1) { ck::invoke(ck_id, ck::resume_from_sync(), ck::nothing()); }

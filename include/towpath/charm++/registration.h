@@ -102,8 +102,7 @@ template <class T, class Index> struct TypeFunctions {
         PUP::sizer p;
         p.deleting = true;
         guarded([&] {
-            if constexpr (std::is_base_of_v<ArrayElement, T>)
-                cast<T>(object)->ckAboutToMigrate();
+            static_cast<Chare *>(object)->ckAboutToMigrate();
             pup(static_cast<Chare *>(object), p);
         });
         return p.size();
@@ -121,8 +120,7 @@ template <class T, class Index> struct TypeFunctions {
             made = Index::ck_base(new T(static_cast<CkMigrateMessage *>(nullptr)));
             PUP::fromMem p(packed, bytes);
             pup(made, p);
-            if constexpr (std::is_base_of_v<ArrayElement, T>)
-                cast<T>(made)->ckJustMigrated();
+            made->ckJustMigrated();
         });
         return made;
     }

@@ -227,6 +227,19 @@ public:
     }
 };
 
+class Second : public CBase_Second {
+public:
+    Second() {}
+    explicit Second(CkMigrateMessage *) {}
+    virtual void second() {}
+};
+class Both : public CBase_Both {
+public:
+    Both() {}
+    explicit Both(CkMigrateMessage *m) : CBase_Both(m) {}
+    void ckJustMigrated() override {}
+};
+
 #define CK_TEMPLATES_ONLY
 #include "kinds.def.h"
 #undef CK_TEMPLATES_ONLY
