@@ -29,7 +29,7 @@ impl Parser<'_> {
         let attributes = self.entry_attributes()?;
         let at = self.peek()?.at;
         let (returns, name) = self.entry_name(chare)?;
-        let parameters = self.parameters()?;
+        let parameters = self.parameters(attributes.contains(&Attribute::Local))?;
         let mut entry =
             Entry { attributes, returns, name, parameters, stack_size: None, body: None };
         if self.accept("stacksize")? {

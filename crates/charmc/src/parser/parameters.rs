@@ -4,8 +4,8 @@ use super::{Parser, Result};
 use crate::ast::{ArrayTransfer, EntryParameter, Parameters};
 
 impl Parser<'_> {
-    /// `(int n, double a[n])`, `(Message *m)`, `(void)` or `()`
-    pub(super) fn parameters(&mut self) -> Result<Parameters> {
+    /// `(int n, double a[n])`, `(Message *m)`, `(void)` or `()`. Those of local methods may point.
+    pub(super) fn parameters(&mut self, is_local: bool) -> Result<Parameters> {
         self.expect("(", "before the parameters")?;
         let mut list = Vec::new();
         if self.accept(")")? {
@@ -19,22 +19,28 @@ impl Parser<'_> {
             }
         }
         self.expect(")", "after the parameters")?;
-        self.message_or_values(list, begin)
+        self.message_or_values(list, begin, is_local)
     }
 
-    fn message_or_values(&self, list: Vec<EntryParameter>, begin: usize) -> Result<Parameters> {
+    fn message_or_values(
+        &self,
+        list: Vec<EntryParameter>,
+        begin: usize,
+        is_local: bool,
+    ) -> Result<Parameters> {
         if let [only] = list.as_slice() {
             if only.type_name == "void" && only.length.is_none() {
                 return Ok(Parameters::Marshalled(Vec::new()));
             }
             if let Some(message) = only.type_name.strip_suffix('*')
                 && only.length.is_none()
+                && !is_local
             {
                 let message = message.trim_start_matches("const ").trim_end().to_owned();
                 return Ok(Parameters::Message(message, only.name.clone()));
             }
         }
-        let pointer = list.iter().find(|one| one.type_name.ends_with('*'));
+        let pointer = list.iter().find(|one| one.type_name.ends_with('*') && !is_local);
         if let Some(EntryParameter { type_name, name, .. }) = pointer {
             let message = format!(
                 "'{type_name}{name}' is a pointer, which says nothing on another rank: give the \

@@ -73,7 +73,7 @@ impl Parser<'_> {
                 reference = Some(self.cpp_until("]")?);
                 self.expect("]", "after the reference number")?;
             }
-            let parameters = self.parameters()?;
+            let parameters = self.parameters(false)?;
             let (name, at) = (name.text.to_owned(), name.at);
             triggers.push(Trigger { name, reference, parameters, at });
             if !self.accept(",")? {
