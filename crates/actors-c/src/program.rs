@@ -17,7 +17,8 @@ use crate::types::{CChareId, CEntry, CProgram, CType, THREADED};
 use crate::value::ReductionValue;
 use crate::writer::{RunningMethod, named};
 
-/// Objects of so many bytes and more are packed beside the payload, where the other rank may read them.
+/// Objects of so many bytes and more are packed beside the payload, where the other rank may read
+/// them.
 const BESIDE: usize = 64 << 10;
 
 /// The program of this process.
