@@ -200,14 +200,14 @@ def debugging_apart(subject):
 
 
 def info(subject):
-    """`towpath info --json` of the wheel is JSON, finds every library that is installed, and all are of its own version."""
+    """`towpath info --json` of the wheel is JSON, finds every MPI library that is installed, and all are of its own version."""
     said = json.loads(subject.run(subject.venv / "bin" / "towpath", "info", "--json", "--ranks", "2"))
     assert {"installed", "machine", "choices", "networks", "settings"} <= set(said), sorted(said)
     networks = said["networks"]
     assert networks["choice"]["value"] and {"fabric_devices", "libfabric", "super_frames"} <= set(networks), networks
     installed = said["installed"]
     own = installed["towpath"]["value"]
-    shared = {name for name in subject.libraries() if re.search(r"\.so\.\d+$", name)}
+    shared = {name for name in subject.libraries() if re.search(r"^libmpi.*\.so\.\d+$", name)}
     assert shared and shared <= set(installed), f"not mentioned: {shared - set(installed)}"
     for name in [name for name in installed if name.startswith("lib")]:
         row = installed[name]
