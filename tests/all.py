@@ -49,7 +49,7 @@ STAGES = [
     ("c programs beside a driver",
      [*BESIDE_DRIVER, PYTHON, "tests/mpi/run.py", "--library", "towpath", "--abi", "mpich", "--fewer", "--filter",
       "no_files|point_to_point/|datatypes/|topologies/"], 300),
-    ("chares over MPI", [PYTHON, "tests/actors/run.py", "--programs", "300"], 400),
+    ("chares over MPI", [PYTHON, "tests/actors/run.py", "--programs", "100"], 400),
     ("Charm++ programs", [PYTHON, "tests/actors/charm.py"], 600),
     ("chares in C++", [PYTHON, "tests/actors/cpp.py"], 600),
     ("examples of chares", [PYTHON, "tests/actors/examples.py"], 300),
