@@ -74,17 +74,21 @@ impl ArrayDescriptor {
     }
 }
 
-/// How the arrays of a message travel to a rank; `tag` and `name` give new ones.
+/// Tags of arrays, on the communicator of long messages.
+const FIRST_TAG: i32 = 3;
+const TAGS: u64 = 30_000;
+
+/// How arrays travel beside a message of so many bytes, to a rank with which this memory is shared.
+/// Their tags and names come from the count of arrays that were sent or lent.
 pub(crate) fn routes(
-    message: &ActorMessage,
-    to: u32,
+    message: usize,
+    arrays: &[MessageArray],
     shared: Option<&SharedMemory>,
-    mut tag: impl FnMut() -> i32,
-    mut name: impl FnMut() -> u64,
+    count: &mut u64,
 ) -> Vec<ArrayRoute> {
-    let descriptors = message.arrays().len() * size_of::<ArrayDescriptor>();
+    let descriptors = size_of::<ArrayDescriptor>() * arrays.len();
     let mut inside = 0;
-    let room = SLOT_BYTES.saturating_sub(message.bytes().len() + descriptors + LAST);
+    let room = SLOT_BYTES.saturating_sub(message + descriptors + LAST);
     let route = |array: &MessageArray| {
         let bytes = array.bytes();
         if bytes.len() <= SHORT && inside + bytes.len() <= room {
@@ -92,27 +96,31 @@ pub(crate) fn routes(
             inside += bytes.len();
             return ArrayRoute::Inside(at);
         }
-        let shared = shared.filter(|shared| shared.has(to));
+        *count += 1;
         match shared.and_then(|shared| shared.offset_of(bytes)) {
-            Some(offset) => ArrayRoute::Shared { offset, name: name() },
-            None => ArrayRoute::Sent(tag()),
+            Some(offset) => ArrayRoute::Shared { offset, name: *count },
+            None => ArrayRoute::Sent(FIRST_TAG + (*count % TAGS) as i32),
         }
     };
-    message.arrays().iter().map(route).collect()
+    arrays.iter().map(route).collect()
 }
 
 /// Bytes of the number of arrays, which stands last.
 const LAST: usize = size_of::<u64>();
 
 /// A message as it is sent, with what its receiver must know of its arrays.
-pub(crate) fn described(message: &ActorMessage, routes: &[ArrayRoute]) -> ActorMessage {
+pub(crate) fn described(
+    message: &ActorMessage,
+    arrays: &[MessageArray],
+    routes: &[ArrayRoute],
+) -> ActorMessage {
     let mut behind = Vec::new();
-    for (array, route) in message.arrays().iter().zip(routes) {
+    for (array, route) in arrays.iter().zip(routes) {
         if matches!(route, ArrayRoute::Inside(_)) {
             behind.extend_from_slice(array.bytes());
         }
     }
-    for (array, route) in message.arrays().iter().zip(routes) {
+    for (array, route) in arrays.iter().zip(routes) {
         let descriptor = ArrayDescriptor::new(*route, array.bytes().len());
         behind.extend_from_slice(bytemuck::bytes_of(&descriptor));
     }
@@ -183,6 +191,8 @@ pub(crate) type ReleasedArrays = Rc<RefCell<Vec<(u32, u64)>>>;
 
 /// An array of another rank, where it is.
 pub(crate) struct ViewedArray {
+    /// Shows the bytes as long as this exists.
+    _shared: Rc<SharedMemory>,
     at: *const u8,
     bytes: usize,
     owner: u32,
@@ -191,21 +201,22 @@ pub(crate) struct ViewedArray {
 }
 
 impl ViewedArray {
-    /// An array of which the layer's view shows so many bytes.
+    /// An array of which the shared memory shows so many bytes ([`SharedMemory::at`]).
     pub(crate) fn new(
+        shared: Rc<SharedMemory>,
         at: *const u8,
         bytes: usize,
         (owner, name): (u32, u64),
         released: &ReleasedArrays,
     ) -> ViewedArray {
-        ViewedArray { at, bytes, owner, name, released: released.clone() }
+        ViewedArray { _shared: shared, at, bytes, owner, name, released: released.clone() }
     }
 }
 
 impl ArrayMemory for ViewedArray {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the view, which lasts as long as the layer, shows so many bytes there. Its owner
-        // does not change them until this array is released.
+        // SAFETY: the memory that this keeps shows so many bytes there. The owner keeps the array,
+        // and leaves it as it is, until it gets the release that `drop` asks for.
         unsafe { std::slice::from_raw_parts(self.at, self.bytes) }
     }
 
@@ -241,19 +252,14 @@ mod tests {
     }
 
     fn routed(message: &ActorMessage) -> Vec<ArrayRoute> {
-        let mut tag = 1;
-        let next = || {
-            tag += 1;
-            tag
-        };
-        routes(message, 0, None, next, || 0)
+        routes(message.bytes().len(), message.arrays(), None, &mut 0)
     }
 
     #[test]
     fn what_is_described_is_found_again() {
         for arrays in [&[0, 5, 4096, 100_000, 17][..], &[9000], &[4000, 4000, 4000, 4000, 4000]] {
             let sent = message(b"payload", arrays);
-            let wire = described(&sent, &routed(&sent));
+            let wire = described(&sent, sent.arrays(), &routed(&sent));
             let wire = ActorMessage::of(*wire.header(), wire.payload());
             let (message, incoming) = undescribed(wire).unwrap();
             assert_eq!(message.payload(), b"payload");
@@ -276,20 +282,21 @@ mod tests {
         sent.payload_mut().copy_from_slice(b"payload");
         let bytes = sent.bytes().to_vec();
         let sent = sent.with_arrays(vec![Rc::new(vec![1; 10])]);
-        let (message, incoming) = undescribed(described(&sent, &routed(&sent))).unwrap();
+        let (message, incoming) =
+            undescribed(described(&sent, sent.arrays(), &routed(&sent))).unwrap();
         assert_eq!((message.bytes(), incoming.len()), (&bytes[..], 1));
     }
 
     #[test]
     fn short_arrays_travel_in_the_message_while_it_fits_into_a_slot() {
         let routes = routed(&message(&[0; 9000], &[4096, 4097, 4096]));
-        assert_eq!(routes, [ArrayRoute::Inside(0), ArrayRoute::Sent(2), ArrayRoute::Sent(3)]);
+        assert_eq!(routes, [ArrayRoute::Inside(0), ArrayRoute::Sent(4), ArrayRoute::Sent(5)]);
     }
 
     #[test]
     fn descriptions_that_make_no_sense_do_no_harm() {
         let sent = message(b"x", &[3, 70_000]);
-        let wire = described(&sent, &routed(&sent));
+        let wire = described(&sent, sent.arrays(), &routed(&sent));
         let bytes = wire.payload();
         for cut in 0..bytes.len() {
             let header = *wire.header();

@@ -1,6 +1,5 @@
 //! Sends and receives.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ptr;
@@ -11,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use towpath_actors::arrays::PooledArray;
 use towpath_actors::message::{ARRAYS, HEADER_BYTES, MessageHandle};
-use towpath_actors::{ActorMessage, MachineLayer, MessageArray, WritableArray};
+use towpath_actors::{ActorMessage, ArrayMemory, MachineLayer, MessageArray, WritableArray};
 use towpath_machine::clock;
 
 use crate::abi::{BinaryInterface, Mpich, Standard};
@@ -21,9 +20,6 @@ use crate::pauses::Pauses;
 use crate::shared::{SHORTEST_BLOCK, SharedBlock, SharedHeap, SharedMemory};
 use crate::slots::{ANNOUNCEMENT, Arrived, MESSAGE, RELEASE, SLOT_BYTES, Slots, succeeded};
 
-/// Tags of arrays, on the communicator of long messages.
-const FIRST_TAG: c_int = 3;
-const TAGS: u64 = 30_000;
 /// Longer arrays in private memory are left to the MPI library, whose two sides copy at the same
 /// time.
 const LONGEST_COPY: usize = 4 << 20;
@@ -56,7 +52,7 @@ struct MpiLayer<A: BinaryInterface> {
     receives: VecDeque<LongReceive<A>>,
     /// What `wait` has taken from the slots.
     waited: Option<(u32, ActorMessage)>,
-    shared: Option<SharedMemory>,
+    shared: Option<Rc<SharedMemory>>,
     heap: Rc<SharedHeap>,
     /// Arrays of this rank that others read where they are, by name.
     lent: FxHashMap<u64, MessageArray>,
@@ -113,7 +109,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
         for (function, code) in codes {
             succeeded(function, code)?;
         }
-        let shared = SharedMemory::open(&mpi, long, ranks.cast_unsigned())?;
+        let shared = SharedMemory::open(&mpi, long, ranks.cast_unsigned())?.map(Rc::new);
         let slots = Slots::new(&mpi, comm)?;
         Ok(MpiLayer {
             heap: SharedHeap::new(&mpi),
@@ -174,10 +170,13 @@ impl<A: BinaryInterface> MpiLayer<A> {
 
     /// A block of shared memory, if that pays and there is room.
     fn shared_block(&self, bytes: usize) -> Option<SharedBlock> {
-        if bytes < SHORTEST_BLOCK || self.shared.is_none() {
+        if bytes < SHORTEST_BLOCK {
             return None;
         }
-        SharedBlock::new(&self.mpi, &self.heap, bytes)
+        let shared = self.shared.as_ref()?;
+        let block = SharedBlock::new(&self.mpi, &self.heap, bytes)?;
+        // Without room, an MPI library may give private memory.
+        shared.offset_of(block.bytes()).map(|_| block)
     }
 
     /// A copy of these bytes in shared memory, if that pays and there is room.
@@ -194,30 +193,24 @@ impl<A: BinaryInterface> MpiLayer<A> {
         let is_elsewhere = |shared: &SharedMemory| {
             bytes.len() <= LONGEST_COPY && shared.has(to) && shared.offset_of(bytes).is_none()
         };
-        let copy = self.shared.as_ref().is_some_and(is_elsewhere).then(|| self.shared_copy(bytes));
+        let copy = self.shared.as_deref().is_some_and(is_elsewhere).then(|| self.shared_copy(bytes));
         copy.flatten().unwrap_or_else(|| array.clone())
     }
 
     fn send_with_arrays(&mut self, to: u32, message: &ActorMessage) -> Result<(), LibraryError> {
-        let sent = message.arrays().iter().map(|array| self.sent_array(array, to)).collect();
-        let message = &message.copy(*message.header()).with_arrays(sent);
-        let arrays = Cell::new(self.arrays);
-        let next = || {
-            arrays.set(arrays.get() + 1);
-            arrays.get()
-        };
-        let tag = || FIRST_TAG + (next() % TAGS) as c_int;
-        let routes = arrays::routes(message, to, self.shared.as_ref(), tag, next);
-        self.arrays = arrays.get();
-        self.start_send(to, arrays::described(message, &routes).into())?;
-        for (array, route) in message.arrays().iter().zip(routes) {
+        let arrays = message.arrays().iter().map(|array| self.sent_array(array, to));
+        let arrays: Vec<MessageArray> = arrays.collect();
+        let shared = self.shared.as_deref().filter(|shared| shared.has(to));
+        let routes = arrays::routes(message.bytes().len(), &arrays, shared, &mut self.arrays);
+        self.start_send(to, arrays::described(message, &arrays, &routes).into())?;
+        for (array, route) in arrays.into_iter().zip(routes) {
             match route {
                 ArrayRoute::Inside(_) => {}
                 ArrayRoute::Sent(tag) => {
-                    self.isend(SendMemory::Array(array.clone()), to, tag, self.long)?;
+                    self.isend(SendMemory::Array(array), to, tag, self.long)?;
                 }
                 ArrayRoute::Shared { name, .. } => {
-                    self.lent.insert(name, array.clone());
+                    self.lent.insert(name, array);
                 }
             }
         }
@@ -342,14 +335,18 @@ impl<A: BinaryInterface> MpiLayer<A> {
         };
         let shared = self.shared.as_ref().ok_or(LibraryError::Unknown)?;
         let at = shared.at(offset, array.bytes as u64).ok_or(LibraryError::Unknown)?;
-        Ok(Rc::new(ViewedArray::new(at, array.bytes, (from, name), &self.released)))
+        let lender = (from, name);
+        Ok(Rc::new(ViewedArray::new(shared.clone(), at, array.bytes, lender, &self.released)))
     }
 
     /// Receives a message that was announced.
     fn receive_long(&mut self, from: u32, bytes: usize) -> Result<(), LibraryError> {
-        let mut message = ActorMessage::with_bytes(bytes.max(HEADER_BYTES));
-        let into = &mut message.bytes_mut()[..bytes];
-        let requests = VecDeque::from([irecv(&self.mpi, into, from, MESSAGE, self.long)?]);
+        if bytes < HEADER_BYTES {
+            return Err(LibraryError::Unknown);
+        }
+        let mut message = ActorMessage::with_bytes(bytes);
+        let request = irecv(&self.mpi, message.bytes_mut(), from, MESSAGE, self.long)?;
+        let requests = VecDeque::from([request]);
         self.receives.push_back(LongReceive { from, message, arrays: Vec::new(), requests });
         Ok(())
     }
@@ -450,12 +447,13 @@ impl<A: BinaryInterface> MpiLayer<A> {
             self.waited = None;
             self.wait_for_any(&mut barrier)?;
         }
+        // Owners drain too: they need not be told any more.
+        self.released.borrow_mut().clear();
         // SAFETY: the communicator is this layer's own, and all ranks call this.
         let code = unsafe { (self.mpi.ibarrier)(self.long, &mut barrier) };
         succeeded("MPI_Ibarrier", code)?;
         while !self.wait_for_any(&mut barrier)? {
             self.waited = None;
-            // Owners that drain too need not be told any more, and could not receive it.
             self.released.borrow_mut().clear();
         }
         // What was announced has been sent.
@@ -474,9 +472,11 @@ impl<A: BinaryInterface> MpiLayer<A> {
     /// Ends all communication, and MPI if this layer has initialized it.
     fn end(&mut self) -> Result<(), LibraryError> {
         self.drain()?;
+        // All ranks have stopped reading.
+        self.lent.clear();
         self.heap.close();
         self.slots.close(&self.mpi)?;
-        // SAFETY: both communicators are this layer's own, and nothing is under way on them.
+        // SAFETY: both communicators are this layer's own, and this rank has no requests on them.
         let codes = unsafe {
             [
                 ("MPI_Comm_free", (self.mpi.comm_free)(&mut self.comm)),
@@ -497,7 +497,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
     fn or_abort<T>(&mut self, result: Result<T, LibraryError>) -> T {
         result.unwrap_or_else(|error| {
             eprintln!("towpath: rank {}: {error}", self.rank);
-            // SAFETY: MPI is initialized.
+            // SAFETY: MPI is initialized, unless MPI_Finalize has failed; this process aborts anyway.
             unsafe { (self.mpi.abort)(A::COMM_WORLD, 1) };
             std::process::abort()
         })

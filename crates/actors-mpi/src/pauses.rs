@@ -79,7 +79,7 @@ mod tests {
         while !pauses.pause() {
             tests += 1;
         }
-        assert!((limit..10 * limit).contains(&began.elapsed()), "{:?}", began.elapsed());
-        assert!(tests > 100, "a few pauses, after many tests: {tests}");
+        assert!(began.elapsed() >= limit, "{:?}", began.elapsed());
+        assert!(tests >= TESTS - 1, "many tests come before a pause: {tests}");
     }
 }

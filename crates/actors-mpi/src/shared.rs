@@ -40,7 +40,7 @@ impl SharedMemory {
         let shared = allocated_in(mpi)?;
         // A rank without address space for a second mapping does without.
         let shared = shared.and_then(|mapping| Some((mapping, ReadOnlyView::new(mapping).ok()?)));
-        let own = shared.as_ref().map_or(0, |(mapping, _)| mapping.identity());
+        let own = shared.as_ref().and_then(|(mapping, _)| mapping.identity()).unwrap_or(0);
         let mut all = vec![0_u64; ranks as usize];
         let (from, into) = ((&raw const own).cast(), all.as_mut_ptr().cast());
         let count = size_of::<u64>() as c_int;
@@ -95,9 +95,18 @@ impl SharedHeap {
         })
     }
 
-    /// MPI is about to be finalized: blocks are left to it.
+    /// MPI may be finalized next: blocks that are still in use are left to it.
     pub(crate) fn close(&self) {
         self.is_closed.set(true);
+        if let Some((at, _)) = self.spare.take() {
+            self.free(at);
+        }
+    }
+
+    fn free(&self, at: *mut u8) {
+        // SAFETY: `allocate` has given the block, nobody uses it, and MPI is initialized. Nothing
+        // can be done about an error.
+        unsafe { (self.free_mem)(at.cast()) };
     }
 
     /// The spare block, if it is of about this length.
@@ -115,9 +124,7 @@ impl SharedHeap {
         let block = Some((at, capacity));
         let freed = if is_longest { self.spare.replace(block) } else { block };
         if let Some((at, _)) = freed {
-            // SAFETY: `allocate` has given it, nobody uses it, and MPI is initialized. Nothing can
-            // be done about an error.
-            unsafe { (self.free_mem)(at.cast()) };
+            self.free(at);
         }
     }
 }

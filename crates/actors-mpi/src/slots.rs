@@ -92,13 +92,15 @@ impl<A: BinaryInterface> Slots<A> {
         succeeded("MPI_Get_count", code)?;
         let from = A::source(status).cast_unsigned();
         let received = &self.memory[self.oldest].bytes()[..bytes.cast_unsigned() as usize];
-        let number = || received.try_into().map(u64::from_ne_bytes).unwrap_or(0);
+        let number =
+            || received.try_into().map(u64::from_ne_bytes).map_err(|_| LibraryError::Unknown);
         let arrived = match A::tag(status) {
-            ANNOUNCEMENT => Arrived::Announced(from, number() as usize),
-            RELEASE => Arrived::Released(number()),
+            ANNOUNCEMENT => Arrived::Announced(from, number()? as usize),
+            RELEASE => Arrived::Released(number()?),
+            _ if received.len() < HEADER_BYTES => return Err(LibraryError::Unknown),
             _ => {
-                let mut message = ActorMessage::with_bytes(received.len().max(HEADER_BYTES));
-                message.bytes_mut()[..received.len()].copy_from_slice(received);
+                let mut message = ActorMessage::with_bytes(received.len());
+                message.bytes_mut().copy_from_slice(received);
                 Arrived::Message(from, message)
             }
         };

@@ -10,6 +10,8 @@
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 
+use towpath_machine::process;
+
 /// Parses a process mapping for `size` ranks. Returns the host of each rank, numbered from 0 in
 /// order of appearance, or `None` if the text is not a process mapping.
 pub fn parse_mapping(text: &str, size: usize) -> Option<Vec<u32>> {
@@ -152,8 +154,7 @@ pub fn own_host() -> String {
 /// Returns a text that is the same in two processes exactly if they run on one kernel: its boot ID,
 /// or the host's name if that is not available.
 pub fn own_kernel() -> String {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let name = if boot.trim().is_empty() { own_name() } else { boot.trim().to_owned() };
+    let name = process::boot_id().unwrap_or_else(own_name);
     crate::wire::escape(name.as_bytes())
 }
 

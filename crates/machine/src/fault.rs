@@ -23,6 +23,13 @@ pub fn watch(begin: usize, length: usize) {
     install();
 }
 
+/// Ends the watch over the memory that begins here.
+pub fn unwatch(begin: usize) {
+    if BEGIN.load(Ordering::Acquire) == begin {
+        END.store(0, Ordering::Release);
+    }
+}
+
 /// Sets the function that says who writes.
 pub fn set_writer(writer: SayWriter) {
     WRITER.store(writer as usize, Ordering::Release);
@@ -39,7 +46,7 @@ static OTHERWISE: OnceLock<libc::sigaction> = OnceLock::new();
 
 fn install() {
     OTHERWISE.get_or_init(|| {
-        // SAFETY: all zeros is a valid value of this structure of integers.
+        // SAFETY: all zeros is a valid sigaction: the default action, no flags, an empty mask.
         let (mut action, mut previous): (libc::sigaction, libc::sigaction) =
             unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = handle;

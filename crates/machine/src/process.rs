@@ -1,4 +1,4 @@
-//! Termination of this process, and descriptors of other ones.
+//! Termination of this process, descriptors of other ones, and the kernel of both.
 
 use std::os::fd::OwnedFd;
 
@@ -25,6 +25,14 @@ pub fn descriptor_of(pid: u32, number: i32) -> std::io::Result<OwnedFd> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let process = pidfd_open(pid.ok_or(Errno::SRCH)?, PidfdFlags::empty())?;
     Ok(pidfd_getfd(process, number, PidfdGetfdFlags::empty())?)
+}
+
+/// A text that is the same in two processes exactly if they run on one kernel since one boot; `None`
+/// if the kernel does not say.
+pub fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let id = text.trim();
+    (!id.is_empty()).then(|| id.to_owned())
 }
 
 /// Keeps a descriptor from programs that this process starts.

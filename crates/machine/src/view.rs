@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rustix::mm::{MprotectFlags, MremapFlags};
 
-use crate::fault;
+use crate::{fault, process};
 
 /// A shared mapping of this process, which may have been made by any library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +26,12 @@ impl SharedMapping {
     }
 
     /// A number that all processes which map the same file have in common, and no other ones; never
-    /// 0.
-    pub fn identity(&self) -> u64 {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    /// 0. `None` if the kernel does not tell itself from others.
+    pub fn identity(&self) -> Option<u64> {
+        let boot = process::boot_id()?;
         let mut hasher = DefaultHasher::new();
         (boot, self.device, self.inode).hash(&mut hasher);
-        hasher.finish().max(1)
+        Some(hasher.finish().max(1))
     }
 
     /// Where in the file a range of memory is; `None` if it is not all in this mapping.
@@ -130,8 +130,9 @@ impl ReadOnlyView {
 
 impl Drop for ReadOnlyView {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this view's own; whoever uses its addresses keeps the view. An
-        // error would leave it mapped, which harms nobody.
+        fault::unwatch(self.pointer as usize);
+        // SAFETY: the mapping is this view's own, and lasts as long as it: nobody has its addresses
+        // any more. An error would leave it mapped, which harms nobody.
         let _ = unsafe { rustix::mm::munmap(self.pointer, self.mapping.length) };
     }
 }
@@ -148,6 +149,7 @@ mod tests {
         let again = Mapping::new(&file, 2 << 20).unwrap();
         let shared = SharedMapping::of(mapped.pointer()).unwrap();
         let same = SharedMapping::of(again.pointer()).unwrap();
+        assert!(shared.identity().is_some());
         assert_eq!(shared.identity(), same.identity());
         // SAFETY: these bytes are in the mapping, and nothing refers to them.
         let memory = unsafe {
