@@ -69,11 +69,13 @@ impl Runtime {
             let barrier = postcard::from_bytes(message.payload()).map_err(|_| self.unknown())?;
             Some(Numbered::Barrier(barrier))
         };
-        let message = message.shared();
         {
             let mut guard = self.state.borrow_mut();
             let state = &mut *guard;
             let Some(collection) = state.collections.get_mut(&id) else { return Ok(()) };
+            // What waits for others does not let its sender wait.
+            let is_next = header.number == collection.broadcasts.accepted() + 1;
+            let message = if is_next { message } else { message.kept() }.shared();
             for child in collection.tree.children() {
                 state.counts.sent += 1;
                 state.layer.send(child, MessageHandle::Shared(message.clone()));
@@ -133,11 +135,7 @@ impl Runtime {
             drop(state);
             let id = ChareId { collection, index };
             let copy = MessageHandle::Shared(message.clone());
-            let begun = self.method_begins();
-            let result = self.chares.invoke(self, id, object, copy);
-            self.method_ends(id, begun);
-            self.returned(id)?;
-            result.map_err(|reason| self.method_failed(id, header.entry, reason))?;
+            self.run_method(id, header.entry, || self.chares.invoke(self, id, object, copy))?;
         }
     }
 }

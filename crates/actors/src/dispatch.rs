@@ -30,7 +30,7 @@ impl Runtime {
         let mut guard = self.state.borrow_mut();
         let state = &mut *guard;
         // Something short has announced it, if it has been overtaken.
-        let is_long = message.bytes().len() > state.layer.ordered_bytes();
+        let is_long = state.may_be_overtaken(&message);
         let Some(collection) = state.collections.get_mut(&id) else {
             state.put_aside(message, from);
             return Ok(());
@@ -121,11 +121,22 @@ impl Runtime {
         if header.flags & SYNCHRONIZED != 0 {
             return self.resume_object(id, object);
         }
+        self.run_method(id, header.entry, || self.chares.invoke(self, id, object, message))
+    }
+
+    /// Runs a method of a chare, which is marked as running; then does what it has decided.
+    #[inline]
+    pub(crate) fn run_method(
+        &self,
+        id: ChareId,
+        entry: u32,
+        method: impl FnOnce() -> Result<(), String>,
+    ) -> Processed {
         let begun = self.method_begins();
-        let result = self.chares.invoke(self, id, object, message);
+        let result = method();
         self.method_ends(id, begun);
         self.returned(id)?;
-        result.map_err(|reason| self.method_failed(id, header.entry, reason))
+        result.map_err(|reason| self.method_failed(id, entry, reason))
     }
 
     /// A method of a chare has returned.

@@ -69,7 +69,7 @@ impl Runtime {
         }
         self.follow_rounds(id.collection, rounds);
         self.follow(id.collection, chare, steps)?;
-        self.member_departed(id, chare, element.memberships)
+        self.member_left(id, chare, element.memberships, false)
     }
 
     /// An element has come from another rank.
@@ -152,7 +152,7 @@ impl Runtime {
         }
         self.follow_rounds(id.collection, rounds);
         self.follow(id.collection, chare, steps)?;
-        self.member_deleted(id, chare, memberships)
+        self.member_left(id, chare, memberships, true)
     }
 }
 

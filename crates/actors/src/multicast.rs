@@ -80,7 +80,7 @@ impl Runtime {
 
     fn no_such_member(&self, collection: CollectionId, index: Index) -> ActorError {
         let (chare, _) = self.named(ChareId { collection, index }, 0);
-        ActorError::NoSuchIndex { chare, method: "a section".into(), index }
+        ActorError::NoSuchMember { chare, index }
     }
 
     /// Contributes to the next reduction of a chare of this rank over a section to which it
@@ -191,7 +191,7 @@ impl Runtime {
         let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
         let members = &mut collection.section(id).members;
         if !members.are_ready() {
-            members.held.push(message);
+            members.held.push(message.kept());
             state.counts.processed -= 1;
             state.counts.waiting += 1;
             return Ok(());
@@ -266,9 +266,7 @@ impl Runtime {
             element.is_running = true;
             drop(guard);
             let copy = MessageHandle::Shared(message.clone());
-            let result = self.chares.invoke(self, id, object, copy);
-            self.returned(id)?;
-            result.map_err(|reason| self.method_failed(id, header.entry, reason))?;
+            self.run_method(id, header.entry, || self.chares.invoke(self, id, object, copy))?;
         }
         if !moved.is_empty() {
             self.tell_root(section, SectionMessage::Moved(moved));
@@ -339,42 +337,30 @@ impl Runtime {
         self.state.borrow_mut().tell(section.root, section.collection, what);
     }
 
-    /// A member of sections is deleted.
-    pub(crate) fn member_deleted(
+    /// A member of sections has left this rank, or was deleted.
+    pub(crate) fn member_left(
         &self,
         id: ChareId,
         chare: u32,
         memberships: Vec<Membership>,
+        is_deleted: bool,
     ) -> Processed {
         for Membership { section, reduction } in memberships {
             let steps = {
                 let mut state = self.state.borrow_mut();
                 let collection = state.collections.get_mut(&id.collection);
                 let Some(collection) = collection else { return Ok(()) };
-                let reductions = &mut collection.section(section).reductions;
-                reductions.deleted(reduction, &self.combining())
+                let (reductions, combine) =
+                    (&mut collection.section(section).reductions, self.combining());
+                if is_deleted {
+                    reductions.deleted(reduction, &combine)
+                } else {
+                    reductions.departed(reduction, &combine)
+                }
             };
-            self.tell_root(section, SectionMessage::Gone { member: id.index, joined: true });
-            self.follow_section(section, chare, steps)?;
-        }
-        Ok(())
-    }
-
-    /// A member of sections has left this rank.
-    pub(crate) fn member_departed(
-        &self,
-        id: ChareId,
-        chare: u32,
-        memberships: Vec<Membership>,
-    ) -> Processed {
-        for Membership { section, reduction } in memberships {
-            let steps = {
-                let mut state = self.state.borrow_mut();
-                let collection = state.collections.get_mut(&id.collection);
-                let Some(collection) = collection else { return Ok(()) };
-                let reductions = &mut collection.section(section).reductions;
-                reductions.departed(reduction, &self.combining())
-            };
+            if is_deleted {
+                self.tell_root(section, SectionMessage::Gone { member: id.index, joined: true });
+            }
             self.follow_section(section, chare, steps)?;
         }
         Ok(())

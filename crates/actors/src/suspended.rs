@@ -60,11 +60,7 @@ impl Runtime {
         let method = message.payload().try_into().map_err(|_| self.unknown())?;
         self.state.borrow_mut().counts.processed += 1;
         self.enter(id)?;
-        let begun = self.method_begins();
-        let result = self.chares.resume(self, u64::from_ne_bytes(method));
-        self.method_ends(id, begun);
-        self.returned(id)?;
-        result.map_err(|reason| self.method_failed(id, entry, reason))
+        self.run_method(id, entry, || self.chares.resume(self, u64::from_ne_bytes(method)))
     }
 
     pub(crate) fn suspended(&self, id: ChareId) -> ActorError {

@@ -73,14 +73,6 @@ impl Chares for Workers {
 
     fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) {}
 
-    fn combine(&self, _: u32, _: &mut Vec<u8>, _: &[u8]) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn call_back(&self, _: &Runtime, _: u64, _: &[u8]) -> Result<(), String> {
-        Ok(())
-    }
-
     fn chare_type(&self, _: u32) -> u32 {
         0
     }
@@ -305,4 +297,20 @@ fn elements_that_are_ready_twice_and_chares_outside_of_arrays_are_refused() {
     job.work();
     let refused = job.runtimes[0].at_sync(single).unwrap_err().to_string();
     assert!(refused.ends_with("which is no element of an array"), "{refused}");
+}
+
+#[test]
+fn multicasts_are_measured() {
+    let job = Job::new(2, Balancer::Greedy, |_| 1_000_000);
+    let array = job.array(4);
+    job.synchronize(array);
+    assert_eq!(job.workers.arrivals.get(), 0, "all elements work alike");
+    let first: Vec<Index> = [0, 1].map(Index::one).to_vec();
+    let section = job.runtimes[0].create_section(array, &first).unwrap();
+    for _ in 0..20 {
+        job.runtimes[0].multicast(section, broadcast(array, WORK, &[])).unwrap();
+        job.work();
+    }
+    job.synchronize(array);
+    assert!(job.workers.arrivals.get() > 0, "the first elements work twenty times as much");
 }
