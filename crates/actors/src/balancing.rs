@@ -49,13 +49,6 @@ impl Runtime {
         self.state.borrow_mut().tell(to, CollectionId::SINGLE_CHARES, what);
     }
 
-    fn tell_below(&self, what: &BalanceMessage) {
-        let mut state = self.state.borrow_mut();
-        for child in state.job_tree().children() {
-            state.tell(child, CollectionId::SINGLE_CHARES, what.clone());
-        }
-    }
-
     pub(crate) fn balance_message(&self, id: CollectionId, what: BalanceMessage) -> Processed {
         match what {
             BalanceMessage::Ready { rounds, has_elements } => {
@@ -122,7 +115,7 @@ impl Runtime {
 
     /// Tells the leader what this rank does, and lets those below do the same.
     fn measure(&self) {
-        self.tell_below(&BalanceMessage::Measure);
+        self.state.borrow_mut().tell_below(&BalanceMessage::Measure.into());
         let (rank, speed) = (self.rank(), self.balancing.speed);
         let (mut elements, mut background) = (Vec::new(), 0_u64);
         let mut objects = Vec::new();
@@ -248,7 +241,7 @@ impl Runtime {
         for (id, rounds) in &rounds {
             self.resume_elements(*id, *rounds);
         }
-        self.tell_below(&BalanceMessage::GoOn(rounds));
+        self.state.borrow_mut().tell_below(&BalanceMessage::GoOn(rounds).into());
     }
 }
 

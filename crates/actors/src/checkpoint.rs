@@ -69,26 +69,36 @@ impl Runtime {
     fn await_checkpoint(&self, directory: String, callback: ChareCallback) -> Processed {
         let mut state = self.state.borrow_mut();
         let pending = &mut state.checkpoint;
-        if !matches!(pending, PendingCheckpoint::Nothing) {
+        let reason = if !matches!(pending, PendingCheckpoint::Nothing) {
+            Some("another one has not ended")
+        } else if matches!(callback, ChareCallback::Section { .. }) {
+            Some("sections are not saved, so a section cannot be told of a restart")
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
             drop(state);
-            let reason = "another one has not ended".into();
-            return self.call(callback, CheckpointError::NotNow { reason }.to_string().as_bytes());
+            let error = CheckpointError::NotNow { reason: reason.into() };
+            return self.call(callback, error.to_string().as_bytes());
         }
         *pending = PendingCheckpoint::Write { directory, callback };
-        if !state.quiescence.is_active() {
-            drop(state);
-            self.count_messages();
-        }
+        drop(state);
+        self.count_messages();
         Ok(())
     }
 
     /// At rank 0: nothing is under way. Whether something shall be done before others are told.
-    pub(crate) fn is_for_checkpoint(&self) -> Result<bool, ActorError> {
+    pub(crate) fn is_for_checkpoint(&self, waiting: u64) -> Result<bool, ActorError> {
         let mut state = self.state.borrow_mut();
         match std::mem::take(&mut state.checkpoint) {
             PendingCheckpoint::Write { directory, callback } => {
                 let path = Path::new(&directory);
-                let made = fs::create_dir_all(path).map_err(|error| write_error(path, &error));
+                let made = if waiting == 0 {
+                    fs::create_dir_all(path).map_err(|error| write_error(path, &error))
+                } else {
+                    let reason = format!("{waiting} messages wait for chares that do not exist");
+                    Err(CheckpointError::NotNow { reason })
+                };
                 let before = CheckpointIndex::read(path).ok();
                 let generation =
                     before.as_ref().map_or(0, |index| index.generation).wrapping_add(1);
@@ -123,18 +133,12 @@ impl Runtime {
     /// Writes the elements of this rank, and lets the ranks below do the same.
     fn write_here(&self, directory: String, generation: u32) {
         let path = directory.clone();
-        self.tell_ranks_below(&CheckpointMessage::Write { directory, generation });
+        let write = CheckpointMessage::Write { directory, generation };
+        self.state.borrow_mut().tell_below(&write.into());
         let file = CheckpointIndex::file_of(Path::new(&path), generation, self.rank());
         let part = self.write_rank(&file).map_err(|error| error.to_string());
         let written = CheckpointMessage::Written { rank: self.rank(), part };
         self.state.borrow_mut().tell(0, CollectionId::SINGLE_CHARES, written);
-    }
-
-    pub(crate) fn tell_ranks_below(&self, what: &CheckpointMessage) {
-        let mut state = self.state.borrow_mut();
-        for child in state.job_tree().children() {
-            state.tell(child, CollectionId::SINGLE_CHARES, what.clone());
-        }
     }
 
     fn write_rank(&self, path: &Path) -> Result<RankPart, CheckpointError> {
@@ -161,7 +165,7 @@ impl Runtime {
         let file = writer.finish()?;
         self.chares.checkpoint_progress(self, file.bytes, file.bytes);
         let state = self.state.borrow();
-        let made = (state.collections_made, state.chares_made);
+        let made = [state.collections_made, state.chares_made, state.sections_made];
         Ok(RankPart { file, made, collections })
     }
 

@@ -1,7 +1,7 @@
 //! The end of the job, and errors that end it.
 
 use crate::chares::ChareId;
-use crate::collection::{CollectionId, NO_TYPE};
+use crate::collection::NO_TYPE;
 use crate::control::{ControlMessage, ExitScope};
 use crate::error::ActorError;
 use crate::message::ActorHeader;
@@ -15,10 +15,7 @@ impl Runtime {
         }
         state.exit = Some(code);
         let scope = if scope == ExitScope::Request { ExitScope::Everywhere } else { scope };
-        for child in state.job_tree().children() {
-            let exit = ControlMessage::Exit { code, scope };
-            state.tell(child, CollectionId::SINGLE_CHARES, exit);
-        }
+        state.tell_below(&ControlMessage::Exit { code, scope });
         let has_waiting = state.counts.waiting > 0;
         let is_root = state.rank == 0;
         drop(state);

@@ -30,7 +30,10 @@ impl Runtime {
         drop(state);
         self.has_waited();
         if has_passed && limit.is_some() {
-            self.state.borrow_mut().stall.begin();
+            let mut state = self.state.borrow_mut();
+            let now = state.layer.time();
+            state.stall.begin(now);
+            drop(state);
             self.count_messages();
         }
     }
@@ -51,22 +54,17 @@ impl Runtime {
 
     /// At rank 0: somebody wants to be told of quiescence.
     pub(crate) fn await_quiescence(&self, callback: ChareCallback) {
-        let mut state = self.state.borrow_mut();
-        state.quiescence_clients.push(callback);
-        let is_active = state.quiescence.is_active();
-        drop(state);
-        if !is_active {
-            self.count_messages();
-        }
+        self.state.borrow_mut().quiescence_clients.push(callback);
+        self.count_messages();
     }
 
-    /// Starts a wave of quiescence detection here and below.
+    /// Starts a wave of quiescence detection here and below, unless one is under way: who waits is
+    /// told when that one ends.
     pub(crate) fn count_messages(&self) {
         let mut state = self.state.borrow_mut();
-        state.quiescence.begin();
-        for child in state.job_tree().children() {
-            let count = ControlMessage::CountMessages;
-            state.tell(child, CollectionId::SINGLE_CHARES, count);
+        if !state.quiescence.is_active() {
+            state.quiescence.begin();
+            state.tell_below(&ControlMessage::CountMessages);
         }
     }
 
@@ -81,7 +79,8 @@ impl Runtime {
             WaveStep::Start(counts) => {
                 let is_awaited =
                     !state.quiescence_clients.is_empty() || state.checkpoint.waits_for_quiescence();
-                let goes_on = state.stall.found_work(counts.are_balanced()) || is_awaited;
+                let now = state.layer.time();
+                let goes_on = state.stall.found_work(counts.are_balanced(), now) || is_awaited;
                 drop(state);
                 if goes_on {
                     self.count_messages();
@@ -99,7 +98,7 @@ impl Runtime {
                     self.exit_here(1, ExitScope::Undelivered);
                     return true;
                 }
-                match self.is_for_checkpoint() {
+                match self.is_for_checkpoint(counts.waiting) {
                     Ok(false) => {}
                     Ok(true) => return true,
                     Err(error) => {
@@ -112,9 +111,7 @@ impl Runtime {
                     self.exit_here(1, ExitScope::Stalled);
                 }
                 for client in clients {
-                    if let Err(error) = self.call(client, &[]) {
-                        self.fail(error);
-                    }
+                    self.noticed(self.call(client, &[]));
                 }
             }
         }

@@ -93,7 +93,9 @@ impl Runtime {
             }
         }
         let mut state = self.state.borrow_mut();
-        (state.collections_made, state.chares_made) = (index.collections_made, index.chares_made);
+        state.collections_made = index.collections_made;
+        state.chares_made = index.chares_made;
+        state.sections_made = index.sections_made;
         state.program.clone_from(&index.program);
     }
 
@@ -181,7 +183,7 @@ impl Runtime {
 
     /// All elements are where they belong: reductions may begin.
     pub(crate) fn open_restored(&self) -> Processed {
-        self.tell_ranks_below(&CheckpointMessage::Restored);
+        self.state.borrow_mut().tell_below(&CheckpointMessage::Restored.into());
         let opening = std::mem::take(&mut self.state.borrow_mut().opening);
         opening.into_iter().try_for_each(|id| self.open_reductions(id))
     }

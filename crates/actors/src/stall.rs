@@ -5,7 +5,7 @@
 //! Waves that find work cost little: the next one comes after a hundred times as long, but not much
 //! later, because a rank that is busy for long makes a wave long and not costly.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long rank 0 has nothing to do before it starts a wave, at least.
 const IDLE: Duration = Duration::from_secs(1);
@@ -19,8 +19,8 @@ const LONGEST: Duration = Duration::from_secs(10);
 pub(crate) struct StallWatch {
     /// How long rank 0 has nothing to do before the next wave.
     pause: Duration,
-    /// When the wave that is under way began, and whether it is the second one.
-    wave: Option<(Instant, bool)>,
+    /// When the wave that is under way began, by the layer's clock, and whether it is the second.
+    wave: Option<(u64, bool)>,
 }
 
 impl StallWatch {
@@ -33,20 +33,21 @@ impl StallWatch {
         self.pause
     }
 
-    /// A wave begins that nobody has asked for.
-    pub(crate) fn begin(&mut self) {
-        self.wave = Some((Instant::now(), false));
+    /// A wave begins that nobody has asked for, at this moment.
+    pub(crate) fn begin(&mut self, now: u64) {
+        self.wave = Some((now, false));
     }
 
     /// A wave that nobody asked for has found that something was left to do, or has changed since
     /// the one before. Whether another wave follows at once: only if messages are all processed.
-    pub(crate) fn found_work(&mut self, is_balanced: bool) -> bool {
+    pub(crate) fn found_work(&mut self, is_balanced: bool, now: u64) -> bool {
         let Some((began, is_second)) = self.wave.take() else { return false };
         if is_balanced && !is_second {
-            self.wave = Some((Instant::now(), true));
+            self.wave = Some((now, true));
             return true;
         }
-        self.pause = began.elapsed().saturating_mul(TIMES).clamp(IDLE, LONGEST);
+        let lasted = Duration::from_nanos(now.saturating_sub(began));
+        self.pause = lasted.saturating_mul(TIMES).clamp(IDLE, LONGEST);
         false
     }
 
@@ -63,18 +64,18 @@ mod tests {
     #[test]
     fn waves_that_find_work_come_seldom() {
         let mut watch = StallWatch::new();
-        assert!(!watch.found_work(true), "somebody else has asked for that wave");
-        watch.begin();
-        assert!(!watch.found_work(false), "messages are under way");
+        let millisecond = 1_000_000;
+        assert!(!watch.found_work(true, 0), "somebody else has asked for that wave");
+        watch.begin(0);
+        assert!(!watch.found_work(false, millisecond), "messages are under way");
         assert_eq!(watch.pause, IDLE);
-        watch.begin();
-        std::thread::sleep(Duration::from_millis(30));
-        assert!(watch.found_work(true));
-        std::thread::sleep(Duration::from_millis(30));
-        assert!(!watch.found_work(true), "something has happened between two waves");
-        assert!((3 * IDLE..=LONGEST).contains(&watch.pause), "{:?}", watch.pause);
-        watch.wave = Some((Instant::now() - 3 * IDLE, true));
-        assert!(!watch.found_work(true), "a rank was busy");
+        watch.begin(0);
+        assert!(watch.found_work(true, 30 * millisecond));
+        assert!(!watch.found_work(true, 60 * millisecond), "something has happened since");
+        assert_eq!(watch.pause, 3 * IDLE);
+        watch.begin(0);
+        assert!(watch.found_work(true, 0));
+        assert!(!watch.found_work(true, 3000 * millisecond), "a rank was busy");
         assert_eq!(watch.pause, LONGEST);
     }
 }

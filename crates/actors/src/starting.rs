@@ -1,7 +1,6 @@
 //! The start of the job: rank 0 makes its main chares and sends the read-only data; other ranks
 //! keep what arrives before it.
 
-use crate::collection::CollectionId;
 use crate::control::ControlMessage;
 use crate::error::ActorError;
 use crate::message::{ActorMessage, MessageKind};
@@ -21,9 +20,7 @@ impl Runtime {
             state.program = Some((fingerprint, data.clone()));
         }
         let begin = ControlMessage::Begin { fingerprint, data };
-        for child in state.job_tree().children() {
-            state.tell(child, CollectionId::SINGLE_CHARES, begin.clone());
-        }
+        state.tell_below(&begin);
     }
 
     /// What has arrived, unless it is kept. A rank that has not begun may be told to end.

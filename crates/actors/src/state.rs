@@ -121,6 +121,13 @@ impl State {
         self.pass(to, message.into());
     }
 
+    /// Tells the ranks below this one in the tree of the job.
+    pub(crate) fn tell_below(&mut self, what: &ControlMessage) {
+        for child in self.job_tree().children() {
+            self.tell(child, CollectionId::SINGLE_CHARES, what.clone());
+        }
+    }
+
     /// Keeps a message, which has been counted, until this rank has the collection.
     pub(crate) fn put_aside(&mut self, message: MessageHandle, from: Option<u32>) {
         self.counts.waiting += 1;

@@ -21,9 +21,10 @@ pub(crate) struct CheckpointIndex {
     pub(crate) program: Option<(u64, Vec<u8>)>,
     /// Who is told, after the checkpoint and after each restart.
     pub(crate) callback: ChareCallback,
-    /// No rank has made more collections or single chares.
+    /// No rank has made more collections, single chares or sections.
     pub(crate) collections_made: u32,
     pub(crate) chares_made: u32,
+    pub(crate) sections_made: u32,
     pub(crate) collections: Vec<SavedCollection>,
     /// The files of all ranks.
     pub(crate) files: Vec<FileSummary>,
@@ -114,6 +115,7 @@ mod tests {
             callback: ChareCallback::Ignore,
             collections_made: 3,
             chares_made: 0,
+            sections_made: 0,
             collections: vec![SavedCollection {
                 id: CollectionId::new(1, 2),
                 chare: 7,

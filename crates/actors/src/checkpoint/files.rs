@@ -52,6 +52,17 @@ pub(crate) struct CheckpointWriter {
     file: BufWriter<File>,
     checksum: Hasher,
     bytes: u64,
+    /// Whether the file has its name.
+    is_whole: bool,
+}
+
+impl Drop for CheckpointWriter {
+    /// What was not finished may be what fills the disk.
+    fn drop(&mut self) {
+        if !self.is_whole {
+            let _ = fs::remove_file(temporary(&self.path));
+        }
+    }
 }
 
 impl CheckpointWriter {
@@ -59,7 +70,8 @@ impl CheckpointWriter {
     pub(crate) fn create(path: &Path) -> Result<CheckpointWriter, CheckpointError> {
         let file = File::create(temporary(path)).map_err(|error| write_error(path, &error))?;
         let (path, file) = (path.to_owned(), BufWriter::new(file));
-        let mut writer = CheckpointWriter { path, file, checksum: Hasher::new(), bytes: 0 };
+        let mut writer =
+            CheckpointWriter { path, file, checksum: Hasher::new(), bytes: 0, is_whole: false };
         writer.write(&MAGIC)?;
         writer.write(&VERSION.to_le_bytes())?;
         Ok(writer)
@@ -86,14 +98,20 @@ impl CheckpointWriter {
 
     /// Gives the file its name, once all of it is on the disk.
     pub(crate) fn finish(mut self) -> Result<FileSummary, CheckpointError> {
+        let flushed = self.file.flush();
         let error = |error: io::Error| write_error(&self.path, &error);
-        self.file.flush().map_err(error)?;
+        flushed.map_err(error)?;
         self.file.get_ref().sync_all().map_err(error)?;
         fs::rename(temporary(&self.path), &self.path).map_err(error)?;
+        self.is_whole = true;
+        let error = |error: io::Error| write_error(&self.path, &error);
         if let Some(directory) = self.path.parent() {
             File::open(directory).and_then(|directory| directory.sync_all()).map_err(error)?;
         }
-        Ok(FileSummary { bytes: self.bytes, checksum: self.checksum.finalize() })
+        Ok(FileSummary {
+            bytes: self.bytes,
+            checksum: std::mem::take(&mut self.checksum).finalize(),
+        })
     }
 }
 

@@ -24,8 +24,8 @@ pub enum CheckpointMessage {
 pub struct RankPart {
     /// Its file.
     pub file: FileSummary,
-    /// Collections and single chares that it has made.
-    pub made: (u32, u32),
+    /// How many collections, single chares and sections it has made.
+    pub made: [u32; 3],
     /// All collections.
     pub collections: Vec<SavedCollection>,
 }

@@ -65,8 +65,9 @@ impl Writing {
             generation: self.generation,
             program,
             callback: self.callback.clone(),
-            collections_made: made(|part| part.made.0),
-            chares_made: made(|part| part.made.1),
+            collections_made: made(|part| part.made[0]),
+            chares_made: made(|part| part.made[1]),
+            sections_made: made(|part| part.made[2]),
             collections: all_collections(name, &parts).map_err(said)?,
             files: parts.iter().map(|part| part.file).collect(),
         };
