@@ -124,13 +124,19 @@ pub trait Chares {
     ///
     /// # Errors
     /// The values do not fit together.
-    fn combine(&self, reducer: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String>;
+    fn combine(&self, reducer: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {
+        let _ = (into, value);
+        Err(format!("there is no reducer {reducer}"))
+    }
 
     /// Calls a function of the program with the result of a reduction, or on quiescence.
     ///
     /// # Errors
     /// The function has failed.
-    fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]) -> Result<(), String>;
+    fn call_back(&self, runtime: &Runtime, function: u64, value: &[u8]) -> Result<(), String> {
+        let _ = (runtime, value);
+        Err(format!("there is no function {function}"))
+    }
 
     /// The type of the chares that a constructor makes.
     fn chare_type(&self, constructor: u32) -> u32;

@@ -19,7 +19,8 @@ use crate::tree::SpanningTree;
 pub struct CollectionId(pub u64);
 
 impl CollectionId {
-    /// The single chares of all ranks. Their indexes are the rank, and which one of it.
+    /// The single chares of all ranks. An index is the rank where the chare is made, the rank that
+    /// makes it, and which one of that rank it is.
     pub const SINGLE_CHARES: CollectionId = CollectionId(u64::MAX);
 
     /// The collection of this number that a rank has made.

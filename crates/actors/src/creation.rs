@@ -167,7 +167,7 @@ impl Runtime {
             drop(guard);
             return self.place_element(message, false);
         }
-        if message.bytes().len() > state.layer.ordered_bytes() {
+        if state.may_be_overtaken(&message) {
             // Messages that are sent to the element may arrive before this.
             state.tell(home, id, CollectionMessage::Inserting { index });
         }
@@ -207,7 +207,7 @@ impl Runtime {
             drop(guard);
             return self.handle(insert.into(), None);
         }
-        if insert.bytes().len() > state.layer.ordered_bytes() {
+        if state.may_be_overtaken(&insert) {
             state.tell(on, id, CollectionMessage::Expect { index });
         }
         state.layer.send(on, insert.into());

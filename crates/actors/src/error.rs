@@ -9,6 +9,11 @@ pub enum ActorError {
     /// No element can have this index.
     #[error("{method} was invoked on {chare}{index}, but the array has no element with that index")]
     NoSuchIndex { chare: String, method: String, index: Index },
+    /// No element can be a member of a section.
+    #[error(
+        "a section was made with {chare}{index}, but the collection has no element with that index"
+    )]
+    NoSuchMember { chare: String, index: Index },
     /// There are fewer ranks.
     #[error("rank {rank} was named, but the job has {ranks} ranks, which are numbered from 0")]
     NoSuchRank { rank: u32, ranks: u32 },

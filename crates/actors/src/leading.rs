@@ -35,7 +35,7 @@ impl Runtime {
                 group.received.insert(from, offers);
             }
             BalanceMessage::Taken { group: by, ranks } => group.taken(by, &ranks),
-            _ => {
+            BalanceMessage::Moved => {
                 group.moved += 1;
                 let all = group.moved as usize == members;
                 if all {
@@ -45,6 +45,8 @@ impl Runtime {
                 }
                 return;
             }
+            // `balance_message` sends nothing else here.
+            _ => return,
         }
         drop(state);
         self.exchange();

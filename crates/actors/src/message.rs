@@ -41,14 +41,30 @@ pub enum MessageKind {
 }
 
 impl MessageKind {
-    fn of(code: u8) -> Option<MessageKind> {
+    /// In the order of their numbers, from 1 on.
+    const ALL: [MessageKind; 11] = {
         use MessageKind::{
             Arrival, Broadcast, BroadcastRequest, Control, Insert, InsertRequest, Invoke, Join,
             Multicast, MulticastRequest, Resume,
         };
-        let of_elements = [Invoke, BroadcastRequest, Broadcast, InsertRequest, Insert, Arrival];
-        let others = [Control, Resume, MulticastRequest, Multicast, Join];
-        of_elements.into_iter().chain(others).find(|kind| *kind as u8 == code)
+        [
+            Invoke,
+            BroadcastRequest,
+            Broadcast,
+            InsertRequest,
+            Insert,
+            Arrival,
+            Control,
+            Resume,
+            MulticastRequest,
+            Multicast,
+            Join,
+        ]
+    };
+
+    #[inline]
+    fn of(code: u8) -> Option<MessageKind> {
+        MessageKind::ALL.get(usize::from(code.wrapping_sub(1))).copied()
     }
 }
 
@@ -56,24 +72,24 @@ impl MessageKind {
 pub const EXPEDITED: u16 = 1;
 /// Flag: the message has a priority.
 pub const PRIORITY: u16 = 2;
-/// Flag: one chare's copy of a broadcast, which is dropped if that chare exists no more.
+/// Flag: one chare's copy of a broadcast or multicast, which is dropped if that chare exists no more.
 pub const COPY: u16 = 4;
 /// Flag: the payload is the result of a reduction.
 pub const RESULT: u16 = 8;
 /// Flag: a broadcast that is not for chares ([`crate::broadcast::InsertBarrier`]).
 pub const BARRIER: u16 = 16;
+/// Flag: descriptions of arrays stand behind the payload. Only the layer that sends the message
+/// sees it.
+pub const ARRAYS: u16 = 32;
 /// Flag: of an arrival: the element is ready for load balancing. Of an invocation: it goes on.
 pub const SYNCHRONIZED: u16 = 64;
-/// Flag: a message to a section, which `place` and `number` name ([`crate::SectionId`]). Of an
-/// arrival: the sections to which the element belongs stand behind it.
-pub const SECTION: u16 = 512;
 /// Flag: a multicast that is not for chares, but tells them that they are members.
 pub const JOIN: u16 = 128;
 /// Flag: a priority that is no integer stands in front of the payload ([`BitPriority`]).
 pub const LONG_PRIORITY: u16 = 256;
-/// Flag: descriptions of arrays stand behind the payload. Only the layer that sends the message
-/// sees it.
-pub const ARRAYS: u16 = 32;
+/// Flag: a message to a section, which `place` and `number` name ([`crate::SectionId`]). Of an
+/// arrival: the sections to which the element belongs stand behind it.
+pub const SECTION: u16 = 512;
 
 /// Place of an insertion that shall be at the home of its index.
 pub const AT_HOME: u32 = u32::MAX;

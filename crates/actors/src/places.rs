@@ -20,7 +20,7 @@ struct DensePlaces {
     /// The first of them in row-major order, and the distance to the next.
     first: u64,
     step: u64,
-    /// ElementPlaces in the order of the indexes; [`NOWHERE`] for those that are not here.
+    /// Places in the order of the indexes; [`NOWHERE`] for those that are not here.
     table: Vec<u32>,
 }
 

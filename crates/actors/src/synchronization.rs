@@ -101,12 +101,10 @@ impl Runtime {
         let mut state = self.state.borrow_mut();
         let Some(collection) = state.collections.get_mut(&id) else { return };
         collection.syncs.resumed = collection.syncs.resumed.max(rounds);
-        let mut ready: Vec<_> = collection.elements.iter().map(|(_, element)| element).collect();
-        ready.retain(|element| element.is_ready && element.round <= rounds);
-        let ready: Vec<ChareId> = ready
-            .into_iter()
-            .map(|element| ChareId { collection: id, index: element.index })
-            .collect();
+        let is_ready = |element: &&ArrayElement| element.is_ready && element.round <= rounds;
+        let ready = collection.elements.iter().map(|(_, element)| element).filter(is_ready);
+        let ready: Vec<ChareId> =
+            ready.map(|element| ChareId { collection: id, index: element.index }).collect();
         for id in ready {
             state.go_on(id);
         }

@@ -2,7 +2,7 @@
 
 use crate::chares::ChareId;
 use crate::error::ActorError;
-use crate::location::Lookup;
+use crate::location::{HomeMap, Lookup};
 use crate::message::{ActorHeader, MessageHandle, MessageKind};
 use crate::runtime::Runtime;
 use crate::state::State;
@@ -10,6 +10,8 @@ use crate::state::State;
 /// Why messages wait, as the end of a sentence about their chare.
 const DELETED: &str = "has been deleted";
 const NEVER_MADE: &str = "was never made";
+/// Of single chares, whose names nobody keeps.
+const UNKNOWN: &str = "was never made or has been deleted";
 const EXISTS: &str = "exists, so it was not made again";
 const NO_COLLECTION: &str = "is in a collection that was never made";
 const NO_MEMBER: &str = "is in a section whose members were not all made";
@@ -30,8 +32,12 @@ impl State {
         };
         for collection in self.collections.values() {
             for (index, messages) in &collection.waiting {
-                let is_deleted = collection.location.find(index) == Lookup::Deleted;
-                add(messages, if is_deleted { DELETED } else { NEVER_MADE });
+                let why = match collection.location.find(index) {
+                    Lookup::Deleted => DELETED,
+                    _ if *collection.location.map() == HomeMap::SingleChares => UNKNOWN,
+                    _ => NEVER_MADE,
+                };
+                add(messages, why);
             }
             collection.inserting.values().for_each(|requests| add(requests, EXISTS));
             for section in collection.sections.values() {
@@ -63,7 +69,12 @@ impl Runtime {
         let waiting = self.state.borrow().waiting();
         let said = waiting.iter().map(|WaitingMessages { first, why, messages }| {
             let (chare, method) = self.addressee(first);
-            format!("{messages} messages of {method} were not delivered: {chare} {why}")
+            let (messages, were) = if *messages == 1 {
+                ("1 message".into(), "was")
+            } else {
+                (format!("{messages} messages"), "were")
+            };
+            format!("{messages} of {method} {were} not delivered: {chare} {why}")
         });
         said.collect()
     }

@@ -32,8 +32,7 @@ pub const TUPLE: u32 = 5;
 /// One of the values, each with the same probability.
 pub const RANDOM: u32 = 6;
 
-/// How values of the program's reducers are combined.
-pub type Combine<'a> = &'a dyn Fn(u32, &mut Vec<u8>, &[u8]) -> Result<(), String>;
+pub use crate::reduction::Combine;
 
 /// How many numbers there are, their mean, and the sum of the squares of what they differ from it.
 #[repr(C)]

@@ -32,7 +32,7 @@ fn messages_for_chares_that_were_never_made_are_named_then() {
         undelivered,
         [
             "2 messages of method6 were not delivered: Chare3[4] was never made",
-            "1 messages of method8 were not delivered: Chare3[4] was never made"
+            "1 message of method8 was not delivered: Chare3[4] was never made"
         ]
     );
 }

@@ -85,14 +85,6 @@ impl Chares for Players {
 
     fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) {}
 
-    fn combine(&self, _: u32, _: &mut Vec<u8>, _: &[u8]) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn call_back(&self, _: &Runtime, _: u64, _: &[u8]) -> Result<(), String> {
-        Ok(())
-    }
-
     fn chare_type(&self, constructor: u32) -> u32 {
         constructor
     }
