@@ -193,7 +193,8 @@ impl<A: BinaryInterface> MpiLayer<A> {
         let is_elsewhere = |shared: &SharedMemory| {
             bytes.len() <= LONGEST_COPY && shared.has(to) && shared.offset_of(bytes).is_none()
         };
-        let copy = self.shared.as_deref().is_some_and(is_elsewhere).then(|| self.shared_copy(bytes));
+        let copy =
+            self.shared.as_deref().is_some_and(is_elsewhere).then(|| self.shared_copy(bytes));
         copy.flatten().unwrap_or_else(|| array.clone())
     }
 
