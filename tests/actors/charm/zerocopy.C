@@ -39,7 +39,7 @@ public:
         end();
     }
     void received(int sum) {
-        CkAssert(sum == 9 || sum == CkNumPes());
+        CkAssert(sum == 11 || sum == CkNumPes());
         ++parts;
         end();
     }
@@ -62,7 +62,7 @@ public:
     explicit Cell(CkMigrateMessage *) {}
     void count() {
         ++counted;
-        int expected[] = {2, 3, 2, 2};
+        int expected[] = {2, 3, 2, 4};
         if (counted == expected[thisIndex])
             contribute(sizeof counted, &counted, CkReduction::sum_int,
                        CkCallback(CkReductionTarget(Main, received), mainProxy));
@@ -73,6 +73,17 @@ public:
     }
     void get(int n, int *a, int m, float *b) {
         CkAssert(n == BIG && a[n - 1] == n - 1 && b[2 * m - 1] == 5);
+        CkCallback cb(CkIndex_Cell::returned(nullptr), thisProxy[thisIndex]);
+        thisProxy[thisIndex].direct(1000, CkSendBuffer(landing.data(), cb));
+        count();
+    }
+    void direct(int n, int *a) {
+        CkAssert(n == 1000 && a[999] == -1);
+        count();
+    }
+    void returned(CkDataMsg *m) {
+        CkAssert(((CkNcpyBuffer *)m->data)->ptr == landing.data());
+        delete m;
         count();
     }
     void old(int &n, int *&a, double *&b, CkNcpyBufferPost *post) {

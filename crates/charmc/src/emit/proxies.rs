@@ -234,7 +234,10 @@ fn define_method(out: &mut Text, chare: &Chare, class: &ProxyClass, number: usiz
         line!(out, "  {here}({local}, \"{}::{name}\");", chare.name);
         line!(out, "  return ck_object->{name}({});", entry.parameters.handed_through());
     } else {
-        if entry.has(Attribute::Inline) && class.is_element && !entry.has(Attribute::Sync) {
+        // Of arrays that are lent, `send` tells the sender.
+        let lends = !entry.parameters.copied().is_empty();
+        let is_direct = entry.has(Attribute::Inline) && class.is_element && !lends;
+        if is_direct && !entry.has(Attribute::Sync) {
             let arguments = entry.parameters.handed_on();
             line!(out, "  if (auto *ck_object = {local})");
             line!(out, "    return ck_object->{name}({arguments});");
