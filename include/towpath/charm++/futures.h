@@ -177,16 +177,19 @@ namespace ck {
 // The message of a future, of the type to which the program assigns it.
 class FutureMessage {
 public:
-    explicit FutureMessage(const std::vector<char> &bytes) : bytes(bytes) {}
-    template <class M> operator M *() const { return awaited<M *>(bytes); }
+    explicit FutureMessage(std::shared_ptr<Wait> wait) : wait(std::move(wait)) {}
+    template <class M> operator M *() const { return awaited<M *>(wait->wait()); }
 
 private:
-    const std::vector<char> &bytes;
+    // Another thread may have released the future.
+    std::shared_ptr<Wait> wait;
 };
 } // namespace ck
 
 inline ck::FutureMessage CkWaitFuture(const CkFuture &name) {
-    return ck::FutureMessage(ck::waited_for(name.to.rank, name.to.function)->wait());
+    std::shared_ptr<ck::Wait> wait = ck::waited_for(name.to.rank, name.to.function);
+    wait->wait();
+    return ck::FutureMessage(std::move(wait));
 }
 
 namespace ck {

@@ -2,7 +2,9 @@
 #ifndef TOWPATH_CHARM_WAITING_H
 #define TOWPATH_CHARM_WAITING_H
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "runtime.h"
@@ -23,7 +25,7 @@ inline void suspend() {
     check(result);
 }
 
-// A result that a thread waits for.
+// A result that threads wait for.
 class Wait {
 public:
     // Takes the result in.
@@ -31,23 +33,26 @@ public:
         auto *from = static_cast<const char *>(data);
         value.assign(from, from + bytes);
         is_complete = true;
-        if (thread != nullptr)
-            check(towpath_thread_awaken(std::exchange(thread, nullptr)));
+        for (towpath_thread *thread : std::exchange(threads, {}))
+            check(towpath_thread_awaken(thread));
     }
     // Waits until it is there.
     const std::vector<char> &wait() {
         while (!is_complete) {
-            thread = towpath_thread_self();
+            towpath_thread *thread = towpath_thread_self();
             if (thread == nullptr)
                 fail("a method that is not [threaded] waits for a result: declare it so");
+            threads.push_back(thread);
             suspend();
+            // Something else may have awakened it.
+            threads.erase(std::remove(threads.begin(), threads.end(), thread), threads.end());
         }
         return value;
     }
     bool ready() const { return is_complete; }
 
 private:
-    towpath_thread *thread = nullptr;
+    std::vector<towpath_thread *> threads;
     bool is_complete = false;
     std::vector<char> value;
 };

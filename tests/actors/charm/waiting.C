@@ -38,6 +38,8 @@ public:
 };
 
 class Main : public CBase_Main {
+    int awakened = 0;
+
 public:
     explicit Main(CkArgMsg *m) {
         delete m;
@@ -46,6 +48,14 @@ public:
     }
     void other(CkFuture future, int n) {
         CkSendToFuture(future, make(n));
+    }
+    // Several threads wait for one message, and the first releases it.
+    void wait(CkFuture future) {
+        Answer *answer = (Answer *)CkWaitFuture(future);
+        CkAssert(answer->values[1] == 8);
+        delete answer;
+        if (awakened++ == 0)
+            CkReleaseFuture(future);
     }
     void run() {
         CProxy_Server servers = CProxy_Server::ckNew(4);
@@ -64,6 +74,12 @@ public:
         CkReleaseFuture(future);
         CkAssert(answer->values[0] == 9);
         delete answer;
+        CkFuture shared = CkCreateFuture();
+        for (int i = 0; i < 3; ++i)
+            thisProxy.wait(shared);
+        thisProxy.other(shared, 8);
+        CkWaitQD();
+        CkAssert(awakened == 3);
         ck::future<double> value;
         value.set(2.5);
         CkAssert(value.get() == 2.5);
