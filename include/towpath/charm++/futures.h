@@ -2,6 +2,7 @@
 #ifndef TOWPATH_CHARM_FUTURES_H
 #define TOWPATH_CHARM_FUTURES_H
 
+#include <exception>
 #include <memory>
 
 #include "reduction.h"
@@ -129,6 +130,11 @@ public:
     explicit CkCallbackResumeThread(void *&result) : CkCallback(resumeThread), result(&result) {}
     CkCallbackResumeThread(const CkCallbackResumeThread &) = delete;
     ~CkCallbackResumeThread() noexcept(false) {
+        // The method is being left by an exception: nobody may have been given this.
+        if (std::uncaught_exceptions() > before) {
+            ck::waits().erase(c.function);
+            return;
+        }
         CkDataMsg *message = thread_delay();
         if (result != nullptr)
             *result = message;
@@ -138,6 +144,7 @@ public:
 
 private:
     void **result = nullptr;
+    int before = std::uncaught_exceptions();
 };
 
 // Tells a callback when no message is left anywhere.

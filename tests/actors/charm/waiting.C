@@ -87,6 +87,12 @@ public:
         CkCallback cb(CkCallback::resumeThread);
         CkStartQD(cb);
         delete cb.thread_delay();
+        // A method that is left by an exception waits for nobody.
+        try {
+            CkCallbackResumeThread never;
+            throw 1;
+        } catch (int) {
+        }
         CkPrintf("ok\n");
         CkExit();
     }
