@@ -12,7 +12,7 @@
 
 namespace PUP {
 
-// A class without a default constructor has one of this, and is unpacked after it.
+// A class that has a constructor with this parameter is made by it before it is unpacked.
 struct reconstruct {};
 
 // Measures, packs or unpacks.
@@ -180,10 +180,10 @@ template <class T> inline void fromMemBuf(T &value, const void *memory, std::siz
 namespace detail {
 // A value that is made in order to be unpacked.
 template <class T> inline T fresh() {
-    if constexpr (std::is_default_constructible_v<T>)
-        return T();
-    else
+    if constexpr (std::is_constructible_v<T, reconstruct>)
         return T(reconstruct());
+    else
+        return T();
 }
 } // namespace detail
 } // namespace PUP

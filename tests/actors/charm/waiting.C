@@ -57,6 +57,7 @@ public:
         if (awakened++ == 0)
             CkReleaseFuture(future);
     }
+    void set(ck::future<int> future) { future.set(7); }
     void run() {
         CProxy_Server servers = CProxy_Server::ckNew(4);
         CkAssert(servers[3].square(5) == 25);
@@ -83,6 +84,10 @@ public:
         ck::future<double> value;
         value.set(2.5);
         CkAssert(value.get() == 2.5);
+        ck::future<int> given;
+        const auto waits = ck::waits().size();
+        thisProxy.set(given);
+        CkAssert(given.get() == 7 && ck::waits().size() == waits);
         servers.ready();
         CkCallback cb(CkCallback::resumeThread);
         CkStartQD(cb);
