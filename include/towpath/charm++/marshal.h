@@ -97,6 +97,13 @@ public:
     template <class T> Array<T> array() {
         return {reinterpret_cast<T *>(payload), p.left() / sizeof(T), 0};
     }
+    // A parameter beside the array, which is the array's length if it is an integer.
+    template <class T> T beside(std::uint64_t count) {
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<T>(count);
+        else
+            return PUP::detail::fresh<T>();
+    }
 
 private:
     char *payload;

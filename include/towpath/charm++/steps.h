@@ -6,6 +6,7 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,20 @@ private:
         std::swap(number, other.number);
     }
 };
+
+// The number by which a step finds a message: its first parameter, if that is an integer.
+template <class T>
+inline std::uint32_t number_of(const towpath_message &message, bool has_posted_arrays) {
+    if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+        if ((message.flags & TOWPATH_RESULT) == 0) {
+            Unmarshaller in(message);
+            if (has_posted_arrays)
+                in.value<bool>();
+            return static_cast<std::uint32_t>(in.value<T>());
+        }
+    }
+    return message.reference;
+}
 
 // Variables that the steps of a method see: parameters, and those of statements.
 class StepScope {

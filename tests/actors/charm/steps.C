@@ -1,6 +1,8 @@
 #include <string>
 #include <vector>
 
+enum Order { sixth = 6 };
+
 #include "steps.decl.h"
 
 class Note : public CMessage_Note {

@@ -40,12 +40,6 @@ impl EntryParameter {
         PLAIN.contains(&self.type_name.trim_start_matches("std::"))
     }
 
-    /// Whether it can be the number by which a message is found.
-    pub(super) fn is_number(&self) -> bool {
-        let floats = matches!(self.type_name.as_str(), "float" | "double");
-        self.length.is_none() && self.is_plain() && !floats
-    }
-
     /// How a method of a proxy declares it.
     fn sent(&self) -> String {
         let EntryParameter { type_name, name, .. } = self;
@@ -228,7 +222,7 @@ impl Parameters {
         }
     }
 
-    /// Reads the result of a reduction: an array is all of it, and numbers beside it are its
+    /// Reads the result of a reduction: an array is all of it, and integers beside it are its
     /// length.
     pub(super) fn read_result(&self) -> Vec<String> {
         let Some(array) = self.list().iter().position(|one| one.length.is_some()) else {
@@ -238,12 +232,9 @@ impl Parameters {
             vec![format!("auto ck_value{array} = {};", self.list()[array].read("ck_result"))];
         for (i, one) in self.list().iter().enumerate().filter(|(i, _)| *i != array) {
             let type_name = &one.type_name;
-            let value = if one.is_number() {
-                format!("static_cast<{type_name}>(ck_value{array}.count)")
-            } else {
-                format!("PUP::detail::fresh<{type_name}>()")
-            };
-            lines.push(format!("auto ck_value{i} = {value};"));
+            lines.push(format!(
+                "auto ck_value{i} = ck_result.beside<{type_name}>(ck_value{array}.count);"
+            ));
         }
         lines
     }

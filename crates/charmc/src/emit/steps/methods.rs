@@ -3,7 +3,7 @@
 use super::super::text::{Text, line};
 use super::code::StepProgram;
 use super::has_steps;
-use crate::ast::{Chare, Entry};
+use crate::ast::{Chare, Entry, EntryParameter};
 
 pub(super) fn define(out: &mut Text, chare: &Chare, all: &[&Entry], program: &StepProgram) {
     let (template, class) = (chare.template_line(), chare.class());
@@ -51,20 +51,13 @@ fn define_taking(
     let (template, class) = (chare.template_line(), chare.class());
     line!(out, "{template}void {class}::ck_take_{number}(const towpath_message &ck_kept) {{");
     let Some((at, scope)) = program.begins[number] else {
-        let first = entry.parameters.list().first().filter(|one| one.is_number());
-        if let Some(first) = first {
-            out.line("  std::uint32_t ck_number = ck_kept.reference;");
-            out.line("  if ((ck_kept.flags & TOWPATH_RESULT) == 0) {");
-            out.line("    ck::Unmarshaller ck_in(ck_kept);");
-            if entry.parameters.has_posted() {
-                out.line("    ck_in.value<bool>();");
+        let found_by = match entry.parameters.list().first() {
+            Some(EntryParameter { type_name, length: None, .. }) => {
+                format!("ck::number_of<{type_name}>(ck_kept, {})", entry.parameters.has_posted())
             }
-            line!(out, "    ck_number = static_cast<std::uint32_t>({});", first.read("ck_in"));
-            out.line("  }");
-        } else {
-            out.line("  const std::uint32_t ck_number = ck_kept.reference;");
-        }
-        line!(out, "  ck_steps.arrive(this, {number}, ck::Arrived(ck_kept, ck_number));");
+            _ => "ck_kept.reference".to_owned(),
+        };
+        line!(out, "  ck_steps.arrive(this, {number}, ck::Arrived(ck_kept, {found_by}));");
         out.line("}");
         return;
     };
