@@ -187,8 +187,6 @@ pub struct Entry {
     pub name: String,
     /// What it gets.
     pub parameters: Parameters,
-    /// Bytes of its thread's stack.
-    pub stack_size: Option<String>,
     /// What it does, if the file says.
     pub body: Option<Statement>,
 }

@@ -30,11 +30,11 @@ impl Parser<'_> {
         let at = self.peek()?.at;
         let (returns, name) = self.entry_name(chare)?;
         let parameters = self.parameters(attributes.contains(&Attribute::Local))?;
-        let mut entry =
-            Entry { attributes, returns, name, parameters, stack_size: None, body: None };
+        let mut entry = Entry { attributes, returns, name, parameters, body: None };
+        // All user-level threads have stacks of the same size.
         if self.accept("stacksize")? {
             self.expect("(", "after 'stacksize'")?;
-            entry.stack_size = Some(self.lexer.cpp_until(")")?.0.to_owned());
+            self.lexer.cpp_until(")")?;
             self.expect(")", "after the size of the stack")?;
         }
         let token = self.peek()?;
