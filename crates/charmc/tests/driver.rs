@@ -75,7 +75,9 @@ fn jobs_get_their_ranks() {
 fn other_options_are_named() {
     let asked = launched("+p2 +balancer GreedyLB +LBPeriod 3 +isomalloc_sync ./a 1 ++ppn 1");
     assert_eq!(asked.words, words("/opt/towpath/bin/mpiexec -n 2 ./a 1"));
-    assert_eq!(asked.remarks, ["+LBPeriod 3 is ignored.", "+isomalloc_sync is ignored."]);
+    let expected = ["+balancer GreedyLB", "+LBPeriod 3", "+isomalloc_sync"];
+    assert_eq!(asked.remarks, expected.map(|option| format!("{option} is ignored.")));
+    assert_eq!(compiled("-balancer GreedyLB a.C").remarks, ["-balancer GreedyLB is ignored."]);
 }
 
 #[test]
@@ -86,4 +88,10 @@ fn wrong_numbers_are_refused() {
     assert!(refused("+ppn2 ./a").contains("process of its own"));
     assert!(refused("+p2").contains("no program"));
     assert!(refused("./a +p").contains("missing"));
+}
+
+#[test]
+fn restarts_are_refused() {
+    let refused = launch(&words("+p2 ./a +restart log"), &installed()).unwrap_err();
+    assert!(refused.contains("cannot restart"));
 }

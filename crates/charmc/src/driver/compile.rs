@@ -20,7 +20,6 @@ pub struct Compilation {
 const IGNORED: &[(&str, bool)] = &[
     ("-language", true),
     ("-tracemode", true),
-    ("-balancer", true),
     ("-memory", true),
     ("-cpp-option", true),
     ("-no-charmrun", false),
@@ -56,6 +55,7 @@ pub fn compilation(words: &[String], installed: &Installation) -> Result<Compila
                 "-module {} is ignored: name the module's own library with -l.",
                 value()?
             )),
+            "-balancer" => all.remarks.push(format!("-balancer {} is ignored.", value()?)),
             "-verbose" | "-V" => all.is_verbose = true,
             "-optimize" | "-production" => passed.push("-O2".to_owned()),
             option if WITH_WORD.contains(&option) => {

@@ -19,7 +19,6 @@ const WITH_WORD: &[&str] = &[
     "+pemap",
     "+commap",
     "+stacksize",
-    "+restart",
     "++nodelist",
     "++nodegroup",
     "++timeout",
@@ -27,13 +26,13 @@ const WITH_WORD: &[&str] = &[
     "++mpiexec-cmd",
 ];
 
-/// Options that need no remark: the job is as they say, or will be.
-const ACCEPTED: &[&str] = &["++local", "+setcpuaffinity", "+balancer"];
+/// Options that need no remark: the job is as they say.
+const ACCEPTED: &[&str] = &["++local", "+setcpuaffinity"];
 
 /// Reads a command line, without the name of the program.
 ///
 /// # Errors
-/// A number is wrong, or there is no program.
+/// A number is wrong, a restart is asked for, or there is no program.
 pub fn launch(words: &[String], installed: &Installation) -> Result<CharmrunCommand, String> {
     let (mut ranks, mut program, mut remarks) = (1, Vec::new(), Vec::new());
     let mut words = words.iter();
@@ -50,6 +49,8 @@ pub fn launch(words: &[String], installed: &Installation) -> Result<CharmrunComm
                      process of its own here: ask for more with +p."
                 ));
             }
+        } else if word == "+restart" {
+            return Err("+restart: programs of Charm++ cannot restart from checkpoints.".into());
         } else if word.starts_with('+') {
             let value = if WITH_WORD.contains(&word.as_str()) { Some(value()?) } else { None };
             if !ACCEPTED.contains(&word.as_str()) {
