@@ -2,19 +2,26 @@
 #ifndef TOWPATH_CHARM_CHARES_H
 #define TOWPATH_CHARM_CHARES_H
 
+#include <utility>
+
 #include "futures.h"
 
 class Chare;
 
 namespace ck {
 
-// Whether the library destroys a chare, rather than the program.
-inline bool &is_destroying() {
-    static bool now = false;
+// The chare that the library destroys, or null.
+inline Chare *&being_destroyed() {
+    static Chare *now = nullptr;
     return now;
 }
-inline Chare *&deleted_last() {
-    static Chare *last = nullptr;
+// The chare whose destructor has run last.
+struct Destructed {
+    Chare *chare = nullptr;
+    towpath_chare_id id = {};
+};
+inline Destructed &destructed_last() {
+    static Destructed last;
     return last;
 }
 // Chares that the program has deleted, and their memory, which is kept until the library forgets
@@ -32,20 +39,18 @@ public:
     Chare() : ck_id(*ck::running().id), thishandle{ck_id} {}
     explicit Chare(CkMigrateMessage *) : Chare() {}
     Chare(const Chare &) = delete;
-    // A program may delete a chare: the library forgets it once the running method has returned.
-    virtual ~Chare() {
-        ck::deleted_last() = this;
-        if (!ck::is_destroying())
-            towpath_destroy(&ck_id);
-    }
+    virtual ~Chare() { ck::destructed_last() = {this, ck_id}; }
     // Not inline: the compiler would miss the operator delete of the same memory.
     CK_NOT_INLINE static void *operator new(std::size_t bytes) { return ::operator new(bytes); }
     static void *operator new(std::size_t, void *place) { return place; }
     static void operator delete(void *memory) {
-        if (ck::is_destroying())
-            ::operator delete(memory);
-        else
-            ck::deleted_by_program()[ck::deleted_last()] = memory;
+        // Of several bases that are a Chare, the first is destructed last. The library knows that.
+        const ck::Destructed last = ck::destructed_last();
+        if (ck::being_destroyed() == last.chare)
+            return ::operator delete(memory);
+        // A program may delete a chare: the library forgets it, at once or after its method.
+        ck::deleted_by_program()[last.chare] = memory;
+        towpath_destroy(&last.id);
     }
     virtual void pup(PUP::er &) {}
     // What its class has of steps that wait for messages.
@@ -91,9 +96,9 @@ inline void destroy(Chare *chare) {
     auto deleted = deleted_by_program().extract(chare);
     if (!deleted.empty())
         return ::operator delete(deleted.mapped());
-    is_destroying() = true;
+    Chare *before = std::exchange(being_destroyed(), chare);
     delete chare;
-    is_destroying() = false;
+    being_destroyed() = before;
 }
 
 // The object as its class. With several bases its first Chare is not that of each.
@@ -107,9 +112,6 @@ struct Cast<T, std::void_t<decltype(static_cast<T *>(std::declval<Chare *>()))>>
 template <class T> inline T *cast(void *object) {
     return object == nullptr ? nullptr : Cast<T>::from(static_cast<Chare *>(object));
 }
-} // namespace ck
-
-namespace ck {
 
 // The entry method that all arrays have.
 inline EntryMethod &resume_from_sync() {

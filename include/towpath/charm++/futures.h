@@ -73,10 +73,6 @@ template <class T> inline T awaited(const std::vector<char> &bytes) {
     }
 }
 
-} // namespace ck
-
-namespace ck {
-
 // What threads of this rank wait for, by the function that completes it.
 inline std::unordered_map<std::uint64_t, std::shared_ptr<Wait>> &waits() {
     static std::unordered_map<std::uint64_t, std::shared_ptr<Wait>> all;

@@ -34,6 +34,7 @@ public:
 class Main : public CBase_Main {
     int part_number = 0, gone_count = 0;
     CProxy_Own own;
+    CProxy_Kept owned, kept;
 
 public:
     Main() {
@@ -115,6 +116,8 @@ public:
             CProxy_Single::ckNew(toPart(), 9).forward();
             break;
         case 12:
+            owned = CProxy_Kept::ckNew(true, 0);
+            kept = CProxy_Kept::ckNew(false, 0);
             CkStartQD(CkCallback(CkIndex_Main::quiet(nullptr), thisProxy));
             break;
         }
@@ -137,10 +140,7 @@ public:
         delete m;
         part(-1);
     }
-    void quiet(CkQdMsg *m) {
-        delete m;
-        CkCallback(CkIndex_Main::called(nullptr), thisProxy).send();
-    }
+    void quiet(CkQdMsg *m);
     void called(Note *m) {
         CkAssert(m->numbers == nullptr);
         delete m;
@@ -148,6 +148,37 @@ public:
         CkExit();
     }
 };
+
+// Ends as the program deletes it, in the destructor of its owner or in a method of another chare.
+class Kept : public CBase_Kept {
+public:
+    static inline int ended = 0;
+    explicit Kept(bool is_owned) {
+        if (is_owned)
+            CProxy_Owner::ckNew(thisProxy, 1)[0].ckDestroy();
+    }
+    ~Kept() { ++ended; }
+};
+class Owner : public CBase_Owner {
+    CProxy_Kept kept;
+
+public:
+    explicit Owner(CProxy_Kept kept) : kept(kept) {}
+    explicit Owner(CkMigrateMessage *) {}
+    ~Owner() {
+        if (kept.ckLocal() != nullptr)
+            delete kept.ckLocal();
+    }
+};
+
+void Main::quiet(CkQdMsg *m) {
+    delete m;
+    CkAssert(owned.ckLocal() == nullptr && Kept::ended == 1);
+    CkAssert(kept.ckLocal() != nullptr);
+    delete kept.ckLocal();
+    CkAssert(kept.ckLocal() == nullptr && Kept::ended == 2);
+    CkCallback(CkIndex_Main::called(nullptr), thisProxy).send();
+}
 
 #define ADDER(type, count)                                                                         \
     class type : public CBase_##type {                                                             \
