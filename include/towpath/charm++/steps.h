@@ -3,6 +3,7 @@
 #ifndef TOWPATH_CHARM_STEPS_H
 #define TOWPATH_CHARM_STEPS_H
 
+#include <algorithm>
 #include <deque>
 #include <list>
 #include <memory>
@@ -104,6 +105,11 @@ struct StepThread {
     std::vector<Arrived> taken;
     std::size_t next_taken = 0;
 
+    bool expects(int trigger, const Arrived &message) const {
+        return std::any_of(expected.begin(), expected.end(), [&](const Expected &one) {
+            return one.trigger == trigger && one.is(message);
+        });
+    }
     Arrived take() { return std::move(taken[next_taken++]); }
     void leave_scopes(int count) {
         for (; count > 0; --count)
@@ -157,9 +163,11 @@ public:
             runnable.push_back(thread->parent);
     }
     void arrive(int trigger, Arrived message) {
-        arrived[static_cast<std::size_t>(trigger)].push_back(std::move(message));
+        auto &queue = arrived[static_cast<std::size_t>(trigger)];
+        queue.push_back(std::move(message));
         for (auto at = waiting.begin(); at != waiting.end(); ++at) {
-            if (take(**at)) {
+            // Nothing has changed for the others.
+            if ((*at)->expects(trigger, queue.back()) && take(**at)) {
                 runnable.push_back(*at);
                 waiting.erase(at);
                 return;
