@@ -234,10 +234,9 @@ public:
 
     void pup(StepState &state) {
         p | state.arrived;
-        std::uint64_t count = state.waiting.size();
-        p | count;
+        std::size_t count = PUP::detail::pup_count(p, state.waiting);
         if (p.isUnpacking())
-            for (std::uint64_t i = 0; i < count; ++i)
+            for (std::size_t i = 0; i < count; ++i)
                 state.waiting.push_back(nullptr);
         for (StepThreadPointer &thread : state.waiting)
             shared(thread, threads, [&] { return std::make_shared<StepThread>(); });
