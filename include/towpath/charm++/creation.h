@@ -67,9 +67,7 @@ inline CkArrayID create_empty_array(const towpath_type &type, const CkArrayOptio
     towpath_collection c = options.c;
     c.type = type.number;
     c.is_filled = 0;
-    towpath_message nothing;
-    towpath_message_new(0, &nothing);
-    return {create(c, nothing)};
+    return {create(c, nothing())};
 }
 
 inline CkGroupID create_group(const towpath_type &type, const EntryMethod &constructor,

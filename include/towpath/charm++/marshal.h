@@ -77,22 +77,15 @@ public:
         return {elements, header[0], 0};
     }
 
-private:
+protected:
     char *payload;
     PUP::fromMem p;
 };
 
 // Reads the result of a reduction into the parameters of a reduction target.
-class ResultReader {
+class ResultReader : public Unmarshaller {
 public:
-    explicit ResultReader(const towpath_message &message)
-        : payload(static_cast<char *>(message.payload)), p(message.payload, message.bytes) {}
-
-    template <class T> T value() {
-        T value = PUP::detail::fresh<T>();
-        p | value;
-        return value;
-    }
+    using Unmarshaller::Unmarshaller;
     // The whole result as an array.
     template <class T> Array<T> array() {
         return {reinterpret_cast<T *>(payload), p.left() / sizeof(T), 0};
@@ -104,10 +97,6 @@ public:
         else
             return PUP::detail::fresh<T>();
     }
-
-private:
-    char *payload;
-    PUP::fromMem p;
 };
 
 } // namespace ck
