@@ -55,7 +55,7 @@ template <class Element, class Container> inline void pup_set(er &p, Container &
         }
     } else {
         for (auto &element : container)
-            p | const_cast<Element &>(reinterpret_cast<const Element &>(element));
+            p | const_cast<Element &>(element);
     }
 }
 

@@ -7,9 +7,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "../actors.h"
 
