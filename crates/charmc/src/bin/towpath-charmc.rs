@@ -3,7 +3,7 @@
 //! is used instead of its own.
 
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use towpath_charmc::driver::{Installation, compilation, launch};
@@ -46,7 +46,8 @@ fn installation(words: &mut Vec<String>) -> Result<Installation, String> {
         words.drain(..2);
         return Ok(Installation { prefix });
     }
-    let program = std::env::current_exe().map_err(|error| format!("Where am I? {error}"))?;
+    let program = std::env::current_exe()
+        .map_err(|error| format!("Cannot tell where this program is installed: {error}."))?;
     Ok(Installation::of(&program))
 }
 
@@ -88,13 +89,12 @@ fn write(name: &str, text: &str) -> Result<(), String> {
     if std::fs::read_to_string(name).is_ok_and(|before| before == text) {
         return Ok(());
     }
-    std::fs::write(PathBuf::from(name), text)
-        .map_err(|error| format!("Cannot write {name}: {error}."))
+    std::fs::write(name, text).map_err(|error| format!("Cannot write {name}: {error}."))
 }
 
 fn run_job(words: &[String], installed: &Installation) -> Result<ExitCode, String> {
     let asked = launch(words, installed)?;
     asked.remarks.iter().for_each(|remark| eprintln!("towpath-charmrun: {remark}"));
-    let [mpiexec, arguments @ ..] = asked.words.as_slice() else { return Ok(ExitCode::FAILURE) };
-    Err(format!("Cannot run {mpiexec}: {}.", Command::new(mpiexec).args(arguments).exec()))
+    let error = Command::new(&asked.mpiexec).args(&asked.arguments).exec();
+    Err(format!("Cannot run {}: {error}.", asked.mpiexec.display()))
 }

@@ -1,12 +1,16 @@
 //! `towpath-charmrun +pN program arguments`: a job of N ranks.
 
+use std::path::PathBuf;
+
 use super::Installation;
 
 /// What is to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CharmrunCommand {
-    /// The words of the command line of mpiexec, beginning with it.
-    pub words: Vec<String>,
+    /// Where mpiexec is.
+    pub mpiexec: PathBuf,
+    /// The words of its command line, after its name.
+    pub arguments: Vec<String>,
     /// Sentences about what is ignored.
     pub remarks: Vec<String>,
 }
@@ -64,10 +68,9 @@ pub fn launch(words: &[String], installed: &Installation) -> Result<CharmrunComm
     if program.is_empty() {
         return Err("There is no program to run: towpath-charmrun +p2 ./program".to_owned());
     }
-    let mpiexec = installed.mpiexec().display().to_string();
-    let mut words = vec![mpiexec, "-n".to_owned(), ranks.to_string()];
-    words.append(&mut program);
-    Ok(CharmrunCommand { words, remarks })
+    let mut arguments = vec!["-n".to_owned(), ranks.to_string()];
+    arguments.append(&mut program);
+    Ok(CharmrunCommand { mpiexec: installed.mpiexec(), arguments, remarks })
 }
 
 /// What follows one of these options, if it is digits or nothing.
