@@ -53,12 +53,18 @@ inline towpath_message take_message(void *object) {
     return MessageHeader::of(object)->owner;
 }
 
-// The object in a message that has arrived.
-inline void *message_object(towpath_message *message) {
-    auto *header = static_cast<MessageHeader *>(message->payload);
-    if (message->bytes < sizeof *header || header->bytes > message->bytes - sizeof *header)
+// The header in a message that has arrived.
+inline MessageHeader *message_header(const towpath_message &message) {
+    auto *header = static_cast<MessageHeader *>(message.payload);
+    if (message.bytes < sizeof *header || header->bytes > message.bytes - sizeof *header)
         fail("a message for this entry method is shorter than its header says");
-    header->owner = *message;
+    return header;
+}
+
+// The object in it.
+inline void *message_object(const towpath_message &message) {
+    MessageHeader *header = message_header(message);
+    header->owner = message;
     return header->object();
 }
 

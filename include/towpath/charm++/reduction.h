@@ -258,7 +258,7 @@ template <class M> inline M *from_message(towpath_message message) {
     else if (message.bytes == 0)
         return empty_message<M>(message);
     else
-        return static_cast<M *>(M::unpack(message_object(&message)));
+        return static_cast<M *>(M::unpack(message_object(message)));
 }
 
 } // namespace ck

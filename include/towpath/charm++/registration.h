@@ -15,8 +15,10 @@ struct Call {
     towpath_message *message;
 
     template <class T> T *object() const { return cast<T>(chare); }
-    // Of a synchronous method that gets a message.
-    ReplyTo reply_to() const { return static_cast<MessageHeader *>(message->payload)->reply; }
+    // Of a synchronous method that gets a message. A callback can invoke it with nothing.
+    ReplyTo reply_to() const {
+        return message->bytes == 0 ? ReplyTo() : message_header(*message)->reply;
+    }
     bool has_result() const { return (message->flags & TOWPATH_RESULT) != 0; }
     // The message as the program's own.
     template <class M> M *take() const {

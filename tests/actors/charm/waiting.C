@@ -24,7 +24,7 @@ public:
     int square(int x) { return x * x + worked; }
     void nothing() { ++worked; }
     Answer *answer(Answer *question) {
-        int value = question->values[1];
+        int value = question->values == nullptr ? 0 : question->values[1];
         delete question;
         return make(value + thisIndex);
     }
@@ -66,6 +66,8 @@ public:
         Answer *answer = servers[2].answer(make(40));
         CkAssert(answer->count == 2 && answer->values[1] == 42);
         delete answer;
+        // Nobody waits for the answer to a callback.
+        CkCallback(CkIndex_Server::answer(nullptr), servers[1]).send();
         servers[0].work(10);
         CkWaitQD();
         CkAssert(servers[2].square(1) == 101);
