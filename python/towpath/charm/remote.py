@@ -18,12 +18,14 @@ class Timers:
     rank as long as there are any."""
 
     def __init__(self):
-        self.due, self.made = [], 0
+        self.due, self.made, self.goes_round = [], 0, False
 
     def add(self, seconds, function, arguments):
+        """Whether the message must be sent: none goes round yet."""
         self.made += 1
         heappush(self.due, (time.monotonic() + seconds, self.made, function, arguments))
-        return len(self.due) == 1
+        starts, self.goes_round = not self.goes_round, True
+        return starts
 
     def call(self):
         """Calls what is due; whether there is more."""
@@ -32,7 +34,8 @@ class Timers:
             function(*arguments)
         if self.due:
             time.sleep(max(0.0, min(LONGEST_NAP, self.due[0][0] - time.monotonic())))
-        return bool(self.due)
+        self.goes_round = bool(self.due)
+        return self.goes_round
 
 
 class CharmRemote(Chare):
