@@ -66,8 +66,9 @@ class Scheduler:
 
     def give(self, tasks, place, results):
         if isinstance(tasks.result, list):
-            for future, result in zip(tasks.result[place:], results):
-                future.send(result)
+            for at, result in enumerate(results, place):
+                tasks.result[at].send(result)
+                tasks.result[at] = None
         else:
             tasks.results[place:place + len(results)] = results
 
@@ -75,7 +76,8 @@ class Scheduler:
         del self.jobs[number]
         error, result = tasks.error, tasks.result
         if isinstance(result, list):
-            for future in result if error is not None else ():
+            # Those of tasks that did not end well, or were not started.
+            for future in filter(None, result):
                 future.send(error)
         elif result is not None:
             result.send(tasks.results if error is None else error)
