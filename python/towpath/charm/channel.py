@@ -1,7 +1,9 @@
 """Channels: streams of messages between two chares, in order."""
 
+from functools import partial
+
 from .chare import channels_of
-from .futures import LocalFuture
+from .futures import current_coroutine, suspend
 
 
 class Channels:
@@ -28,9 +30,9 @@ class Channels:
     def connected(self, remote, port):
         channel = self.found(remote, True) or self.added(remote, False)
         channel.remote_port = port
-        waiting, channel.waiting_to_send = channel.waiting_to_send, None
-        if waiting is not None:
-            waiting.send()
+        senders, channel.senders = channel.senders, []
+        for coroutine in senders:
+            coroutine.resume()
 
     def received(self, port, number, message):
         self.by_port[port].received(number, message)
@@ -60,20 +62,23 @@ class ChannelEnd:
         self.sent = self.taken = 0
         # Messages by number: the next one may come after others.
         self.messages = {}
-        self.waiting_to_send = self.waiting_to_receive = self.listener = None
+        # Coroutines that wait until the other end is known.
+        self.senders = []
+        # What is called when the next message is there.
+        self.waiting = []
 
     def send(self, *message):
         if self.remote_port is None:
-            self.waiting_to_send = LocalFuture()
-            self.waiting_to_send.get()
+            self.senders.append(current_coroutine())
+            suspend()
         self.remote._channelRecv__(self.remote_port, self.sent, *message)
         self.sent += 1
 
     def recv(self):
         """Waits for the next message: one value, or a tuple of several."""
         while not self.ready():
-            self.waiting_to_receive = LocalFuture()
-            self.waiting_to_receive.get()
+            self.waiting.append(current_coroutine().resume)
+            suspend()
         message = self.messages.pop(self.taken)
         self.taken += 1
         return message[0] if len(message) == 1 else message
@@ -82,15 +87,9 @@ class ChannelEnd:
         return self.taken in self.messages
 
     def waitReady(self, listener):
-        self.listener = listener
+        self.waiting.append(partial(listener.send, self))
 
     def received(self, number, message):
         self.messages[number] = message
-        if number != self.taken:
-            return
-        waiting, self.waiting_to_receive = self.waiting_to_receive, None
-        listener, self.listener = self.listener, None
-        if waiting is not None:
-            waiting.send()
-        elif listener is not None:
-            listener.send(self)
+        while self.waiting and self.ready():
+            self.waiting.pop(0)()

@@ -4,6 +4,8 @@ A coroutine is a greenlet, whether its method is decorated or an `async def`: `a
 `future.get()` do the same.
 """
 
+from functools import partial
+
 from greenlet import getcurrent, greenlet
 
 from .job import job
@@ -70,11 +72,17 @@ def run_for(chare, function, *arguments):
         job.library.leave(chare._address)
 
 
-def suspend():
-    """Suspends the coroutine that runs, and returns what it is resumed with."""
+def current_coroutine():
+    """The coroutine that runs."""
     coroutine = getcurrent()
     if not isinstance(coroutine, Coroutine):
         raise not_threaded()
+    return coroutine
+
+
+def suspend():
+    """Suspends the coroutine that runs, and returns what it is resumed with."""
+    coroutine = current_coroutine()
     if coroutine.observer is not None:
         coroutine.observer._paused(coroutine.chare)
     return coroutine.parent.switch()
@@ -92,21 +100,19 @@ def not_threaded():
 
 
 class LocalFuture:
-    """One value for one coroutine of this rank."""
+    """Values for coroutines of this rank; each value is for one of them."""
 
     def __init__(self):
-        self.coroutine = None
-        self.values = []
+        self.coroutines, self.values = [], []
 
     def send(self, result=None):
         self.values.append(result)
-        coroutine, self.coroutine = self.coroutine, None
-        if coroutine is not None:
-            coroutine.resume()
+        if self.coroutines:
+            self.coroutines.pop(0).resume()
 
     def get(self):
         if not self.values:
-            self.coroutine = getcurrent()
+            self.coroutines.append(current_coroutine())
             suspend()
         return self.values.pop(0)
 
@@ -116,21 +122,21 @@ class LocalFuture:
 
 
 class Future:
-    """Values that any rank sends, and for which the coroutine that made it waits."""
+    """Values that any rank sends, and for which coroutines of the rank that made it wait."""
 
     def __init__(self, number, rank, count=1):
         self.fid, self.src, self.nvals = number, rank, count
         self.values = []
         self.error = None
-        self.coroutine = None
-        self.listener = None
+        # What is called once it is ready.
+        self.waiting = []
 
     def get(self):
         """Waits for the value, or for a list of them if there are several. Raises what was
         raised instead of a value."""
         if not self.ready():
             self.check_here()
-            self.coroutine = getcurrent()
+            self.waiting.append(current_coroutine().resume)
             suspend()
         if self.error is not None:
             raise self.error
@@ -151,7 +157,7 @@ class Future:
     def waitReady(self, listener):
         """Sends this future to a listener once it is ready."""
         self.check_here()
-        self.listener = listener
+        self.waiting.append(partial(listener.send, self))
 
     def send(self, result=None):
         job.remote[self.src]._future_deposit_result(self.fid, result)
@@ -172,12 +178,9 @@ class Future:
         self.wake()
 
     def wake(self):
-        coroutine, self.coroutine = self.coroutine, None
-        listener, self.listener = self.listener, None
-        if coroutine is not None:
-            coroutine.resume()
-        elif listener is not None:
-            listener.send(self)
+        waiting, self.waiting = self.waiting, []
+        for go_on in waiting:
+            go_on()
 
     def cancel(self):
         """Gives it None for all values that it lacks."""
