@@ -69,8 +69,6 @@ def main(args):
         one.nothing(word=1)
     elif case == "arguments":
         one.nothing(1, 2, 3)
-    elif case == "reducer":
-        one.thisProxy
     elif case == "moves":
         one.moves()
     elif case == "goes":
