@@ -45,7 +45,7 @@ class Coroutine(greenlet):
         chare = self.chare
         chare._suspended += change
         if change > 0 and chare._suspended == 1:
-            job.library.pin(chare._address)
+            job.library.check(job.library.pin(chare._address))
         elif change < 0 and chare._suspended == 0:
             job.library.unpin(chare._address)
 
