@@ -79,7 +79,11 @@ class ArrayProxy(Proxy):
     def __getitem__(self, index):
         if type(index) is not tuple:
             index = (index,) if isinstance(index, (int, slice)) else tuple(index)
-        found = self.elements.get(index) if self.slots_are_indices(index) else None
+        try:
+            found = self.elements.get(index)
+        except TypeError:
+            # Before Python 3.12 slices have no hash.
+            found = None
         if found is not None:
             return found
         if len(index) != self.ndims:
@@ -87,11 +91,6 @@ class ArrayProxy(Proxy):
         if any(isinstance(word, slice) for word in index):
             return job.sections.sliced(self, index)
         return self.of_element(index)
-
-    @staticmethod
-    def slots_are_indices(index):
-        # Slices have no hash.
-        return not any(isinstance(word, slice) for word in index)
 
     def ckInsert(self, index, args=(), onPE=-1, useAtSync=False):
         """Inserts an element of an array that was made without dimensions."""
