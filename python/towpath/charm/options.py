@@ -10,8 +10,7 @@ class Options:
 
 
 def default_options():
-    """The settings that programs of charm4py may set. Only `remote_exec` and
-    `auto_flush_wait_queues` change anything here."""
+    """The settings that programs of charm4py may set. Only `remote_exec` changes anything here."""
     options = Options()
     options.profiling = False
     options.pickle_protocol = -1
