@@ -193,6 +193,19 @@ def clean_environment(**extra):
     return kept
 
 
+def report(results, tail=15):
+    """Prints for each name whether all is well, and if not, the last lines of what was said; then
+    the sums. Ends this process."""
+    passed = failed = 0
+    for name, well, said in results:
+        passed, failed = passed + well, failed + (not well)
+        print(f"{'ok  ' if well else 'FAIL'} {name}", flush=True)
+        if not well:
+            print("\n".join("     " + line for line in said.splitlines()[-tail:]), flush=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
 def compiled_test(prefix, program):
     """A program of tests/mpi, "CHAPTER/NAME", built for the Towpath that is installed there."""
     binary = BUILD / "tests/alone" / program

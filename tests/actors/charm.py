@@ -67,26 +67,25 @@ def tested(source, prefix, directory):
     return None
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--prefix", type=Path, default=environments.ROOT / "build/install")
-    parser.add_argument("--filter", default="")
-    options = parser.parse_args()
-    subprocess.run(BUILD, cwd=environments.ROOT, check=True)
-    passed = failed = 0
+def results(options):
+    """The name of each program, whether it passes, and what is wrong with it."""
     for source in programs():
         name = f"{source.parent.name}/{source.name}"
         if options.filter not in name:
             continue
         with tempfile.TemporaryDirectory() as directory:
             problem = tested(source, options.prefix.absolute(), directory)
-        print(f"{'FAIL' if problem else 'ok  '} {name}", flush=True)
-        if problem:
-            print(problem)
-        passed, failed = passed + (not problem), failed + bool(problem)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+        yield name, problem is None, problem
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--prefix", type=Path, default=environments.ROOT / "build/install")
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    subprocess.run(BUILD, cwd=environments.ROOT, check=True)
+    environments.report(results(options), tail=100)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -32,7 +32,6 @@ INCLUDE = ["-I", environments.ROOT / "include"]
 PROGRAMS = ["parameters", "collections", "reductions", "coroutines", "traffic", "c_face"]
 WITH_MPI = "with_mpi"
 REFUSED = re.compile(r"defined\((\w+)\) // (.*)")
-TAIL = 15
 
 # Cases of failures.cpp: the sentence and the code of all ranks.
 FAILURES = {
@@ -77,23 +76,6 @@ FAILURES = {
 CODES = {"exit code": 42, "callback of one": 0}
 # Says the code of its rank, and lets the job go on.
 SHOW_CODE = '"$0" "$1"; echo "code $?"'
-
-
-class Tests:
-    """Counts tests, and runs those whose name the user has asked for."""
-
-    def __init__(self, options):
-        self.options = options
-        self.passed = self.failed = 0
-
-    def wanted(self, name):
-        return re.search(self.options.filter, name)
-
-    def count(self, name, is_well, output):
-        self.passed, self.failed = self.passed + is_well, self.failed + (not is_well)
-        print(f"{'ok  ' if is_well else 'FAIL'} {name}", flush=True)
-        if not is_well:
-            print("\n".join("     " + line for line in output.splitlines()[-TAIL:]), flush=True)
 
 
 def output_of(words, environment, limit):
@@ -154,38 +136,38 @@ def job_environment(options, library):
                                           LD_PRELOAD=str(library))
 
 
-def run_programs(tests, programs):
+def run_programs(options, programs):
     for program, (binary, said) in programs.items():
         if binary is None:
-            tests.count(f"{program} is compiled", False, said)
+            yield f"{program} is compiled", False, said
             continue
         if program == "failures":
             continue
-        for name, launcher, library, ranks in jobs(tests.options, program):
+        for name, launcher, library, ranks in jobs(options, program):
             name = f"{program}, {name}"
-            if tests.wanted(name):
+            if re.search(options.filter, name):
                 words = [launcher, "-n", ranks, binary]
-                status, output = output_of(words, job_environment(tests.options, library), 60)
-                tests.count(name, status == 0 and "ok" in output.split(), output)
+                status, output = output_of(words, job_environment(options, library), 60)
+                yield name, status == 0 and "ok" in output.split(), output
 
 
-def run_failures(tests, binary, ranks=3):
-    launcher, library = tests.options.prefix / "bin/mpiexec", tests.options.prefix / "lib" / STANDARD
+def run_failures(options, binary, ranks=3):
+    launcher, library = options.prefix / "bin/mpiexec", options.prefix / "lib" / STANDARD
     cases = {case: (sentence, 1) for case, sentence in FAILURES.items()}
     cases |= {case: ("", code) for case, code in CODES.items()}
     for case, (sentence, code) in cases.items():
         name = f"failures, {case}"
-        if tests.wanted(name):
+        if re.search(options.filter, name):
             words = [launcher, "-n", ranks, "sh", "-c", SHOW_CODE, binary, case]
-            status, output = output_of(words, job_environment(tests.options, library), 30)
+            status, output = output_of(words, job_environment(options, library), 30)
             is_well = re.search(sentence, output) and output.count(f"code {code}\n") == ranks
-            tests.count(name, bool(status == 0 and is_well), output)
+            yield name, bool(status == 0 and is_well), output
 
 
-def run_refused(tests):
+def run_refused(options):
     cases = REFUSED.findall((SOURCES / "refused.cpp").read_text())
     cases = [(case, sentence) for case, sentence in [("", ""), *cases]
-             if tests.wanted(f"refused, {case}")]
+             if re.search(options.filter, f"refused, {case}")]
 
     def compile_one(case):
         words = ["g++", "-std=c++20", *WARNINGS, "-fsyntax-only", *INCLUDE, SOURCES / "refused.cpp"]
@@ -193,10 +175,19 @@ def run_refused(tests):
         return output_of(words, environments.clean_environment(), 60)
 
     with ThreadPoolExecutor(2) as pool:
-        results = pool.map(compile_one, [case for case, _ in cases])
-        for (case, sentence), (status, output) in zip(cases, results):
+        outcomes = pool.map(compile_one, [case for case, _ in cases])
+        for (case, sentence), (status, output) in zip(cases, outcomes):
             is_well = sentence in output if case and status else not case and status == 0
-            tests.count(f"refused, {case or 'nothing'}", is_well, output)
+            yield f"refused, {case or 'nothing'}", is_well, output
+
+
+def results(options):
+    """The name of each test, whether it passes, and what was said."""
+    programs = compile_all(options)
+    yield from run_programs(options, programs)
+    if binary := programs["failures"][0]:
+        yield from run_failures(options, binary)
+    yield from run_refused(options)
 
 
 def main():
@@ -209,14 +200,7 @@ def main():
     options.prefix = options.prefix.resolve()
     options.actors = (options.actors or options.prefix / "lib").resolve()
     BINARIES.mkdir(parents=True, exist_ok=True)
-    tests = Tests(options)
-    programs = compile_all(options)
-    run_programs(tests, programs)
-    if binary := programs["failures"][0]:
-        run_failures(tests, binary)
-    run_refused(tests)
-    print(f"{tests.passed} passed, {tests.failed} failed")
-    sys.exit(tests.failed > 0)
+    environments.report(results(options))
 
 
 if __name__ == "__main__":

@@ -116,19 +116,11 @@ def main():
     parser.add_argument("--prefix", type=Path, default=environments.BUILD / "install")
     parser.add_argument("--filter", default="", help="checks whose name this expression finds")
     options = parser.parse_args()
-    passed = failed = 0
     with tempfile.TemporaryDirectory() as directory:
         build(options.prefix.resolve(), directory)
-        for name, check in checks(options.prefix.resolve(), Path(directory)):
-            if not re.search(options.filter, name):
-                continue
-            well, shown = check()
-            passed, failed = passed + well, failed + (not well)
-            print(f"{'ok  ' if well else 'FAIL'} {name}", flush=True)
-            if not well:
-                print(textwrap.indent(shown, "     "), flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+        found = checks(options.prefix.resolve(), Path(directory))
+        environments.report(((name, *check()) for name, check in found
+                             if re.search(options.filter, name)), tail=100)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ import environments  # noqa: E402
 
 PROGRAMS = HERE / "python_programs"
 SECONDS = 60
-TAIL = 15
 # What charm4py does not have.
 BEYOND = {"async_methods", "other_arrays", "pool_errors", "timers", "waiting_messages",
           "waiting_together"}
@@ -118,17 +117,8 @@ def main():
     parser.add_argument("--only", choices=["towpath"])
     options = parser.parse_args()
     python = environments.venv("charm4py") / "bin/python"
-    passed = failed = 0
-    for name, run in cases(options, python):
-        if not re.search(options.filter, name):
-            continue
-        well, output = run()
-        passed, failed = passed + well, failed + (not well)
-        print(f"{'ok  ' if well else 'FAIL'} {name}", flush=True)
-        if not well:
-            print("\n".join("     " + line for line in output.splitlines()[-TAIL:]), flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    environments.report((name, *run()) for name, run in cases(options, python)
+                        if re.search(options.filter, name))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,6 @@ PROGRAM = TARGET / "debug/chare_traffic"
 BALANCE = TARGET / "debug/chare_balance"
 # Seconds in which a job ends that does nothing, and what it says.
 STALL, SENTENCE = 5, "no rank has anything left to do"
-TAIL = 15
 STANDARD, MPICH = "libmpi_abi.so.1", "libmpi.so.12"
 
 
@@ -120,14 +119,7 @@ def main():
     options = parser.parse_args()
     environments.command(["flock", environments.BUILD / "lock", *BUILD], "chare-traffic.log",
                          cwd=environments.ROOT)
-    passed = failed = 0
-    for name, well, output in results(options):
-        passed, failed = passed + well, failed + (not well)
-        print(f"{'ok  ' if well else 'FAIL'} {name}", flush=True)
-        if not well:
-            print("\n".join("     " + line for line in output.splitlines()[-TAIL:]), flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    environments.report(results(options))
 
 
 if __name__ == "__main__":
