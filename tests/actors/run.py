@@ -30,7 +30,7 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", environments.ROOT / "target"))
 PROGRAM = TARGET / "debug/chare_traffic"
 BALANCE = TARGET / "debug/chare_balance"
 # Seconds in which a job ends that does nothing, and what it says.
-STALL, SENTENCE = 5, "no rank has anything left to do"
+STALL, SENTENCE = 60, "no rank has anything left to do"
 STANDARD, MPICH = "libmpi_abi.so.1", "libmpi.so.12"
 
 
@@ -86,8 +86,10 @@ def balanced(prefix):
         for ranks, what in ((2, "write"), (1, "restart"), (3, "restart")):
             job = ["-n", ranks, BALANCE, "refine", 4, what, directory]
             status, output = run([prefix / "bin/mpiexec", *job], library, 120)
-            sums.update(re.findall(r"^sum (\d+)$", output, re.MULTILINE))
-            yield f"Checkpoint, {what} on {ranks} ranks", status == 0 and len(sums) == 1, output
+            found = re.findall(r"^sum (\d+)$", output, re.MULTILINE)
+            sums.update(found)
+            well = status == 0 and bool(found) and len(sums) == 1
+            yield f"Checkpoint, {what} on {ranks} ranks", well, output
 
 
 def results(options):

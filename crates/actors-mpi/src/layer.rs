@@ -498,7 +498,8 @@ impl<A: BinaryInterface> MpiLayer<A> {
     fn or_abort<T>(&mut self, result: Result<T, LibraryError>) -> T {
         result.unwrap_or_else(|error| {
             eprintln!("towpath: rank {}: {error}", self.rank);
-            // SAFETY: MPI is initialized, unless MPI_Finalize has failed; this process aborts anyway.
+            // SAFETY: MPI is initialized, unless MPI_Finalize has failed; this process aborts
+            // anyway.
             unsafe { (self.mpi.abort)(A::COMM_WORLD, 1) };
             std::process::abort()
         })

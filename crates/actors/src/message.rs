@@ -72,7 +72,8 @@ impl MessageKind {
 pub const EXPEDITED: u16 = 1;
 /// Flag: the message has a priority.
 pub const PRIORITY: u16 = 2;
-/// Flag: one chare's copy of a broadcast or multicast, which is dropped if that chare exists no more.
+/// Flag: one chare's copy of a broadcast or multicast, which is dropped if that chare exists no
+/// more.
 pub const COPY: u16 = 4;
 /// Flag: the payload is the result of a reduction.
 pub const RESULT: u16 = 8;

@@ -27,8 +27,8 @@ pub fn descriptor_of(pid: u32, number: i32) -> std::io::Result<OwnedFd> {
     Ok(pidfd_getfd(process, number, PidfdGetfdFlags::empty())?)
 }
 
-/// A text that is the same in two processes exactly if they run on one kernel since one boot; `None`
-/// if the kernel does not say.
+/// A text that is the same in two processes exactly if they run on one kernel since one boot;
+/// `None` if the kernel does not say.
 pub fn boot_id() -> Option<String> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let id = text.trim();

@@ -1,6 +1,6 @@
 //! Random programs of chares on simulated ranks, with random delays, orders and migrations, against
-//! a model that allows every order of delivery: messages, broadcasts, reductions, sections, insertions,
-//! deletions, load balancing and quiescence. A seed gives the same run again.
+//! a model that allows every order of delivery: messages, broadcasts, reductions, sections,
+//! insertions, deletions, load balancing and quiescence. A seed gives the same run again.
 
 mod model;
 #[path = "../support/mod.rs"]
