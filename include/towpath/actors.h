@@ -135,7 +135,8 @@ typedef struct towpath_value towpath_value;
 typedef struct towpath_reducer {
     const char *name;
     void *context;
-    /* Combines a second value into the first. */
+    /* Combines a second value into the first. Of the library it may call towpath_value_*,
+     * towpath_rank, towpath_ranks and towpath_fail; other functions fail. */
     void (*combine)(void *context, towpath_value *into, const void *value, size_t bytes);
     uint32_t number;
 } towpath_reducer;

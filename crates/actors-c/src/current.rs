@@ -12,11 +12,17 @@ pub(crate) struct CurrentJob {
 }
 
 thread_local! {
-    /// Null, or what `towpath_start` has made and `towpath_stop` takes away.
+    /// Null, or what `towpath_start` has made and `towpath_stop` takes away. Null too while a
+    /// reducer runs.
     pub(crate) static JOB: Cell<*mut CurrentJob> = const { Cell::new(ptr::null_mut()) };
+
+    /// During a job, this rank and how many there are.
+    pub(crate) static PLACE: Cell<Option<(u32, u32)>> = const { Cell::new(None) };
 }
 
 const NOT_STARTED: &str = "towpath_start has not been called by this thread";
+const IN_REDUCER: &str = "a reducer has called a function of the library other than \
+                          towpath_value_*, towpath_rank, towpath_ranks and towpath_fail";
 
 /// Uses the job of this thread.
 pub(crate) fn with_job<T>(
@@ -25,7 +31,7 @@ pub(crate) fn with_job<T>(
     // SAFETY: `towpath_stop` takes nothing away while the job runs, and calls nothing of the
     // program.
     let job = unsafe { JOB.get().as_ref() };
-    use_it(job.ok_or(NOT_STARTED)?)
+    use_it(job.ok_or_else(|| if PLACE.get().is_some() { IN_REDUCER } else { NOT_STARTED })?)
 }
 
 /// Uses the runtime of this thread.
@@ -34,4 +40,12 @@ pub(crate) fn with_runtime<T>(
     use_it: impl FnOnce(&Runtime) -> Result<T, String>,
 ) -> Result<T, String> {
     with_job(|job| use_it(&job.runtime))
+}
+
+/// Calls a reducer of the program. The state of the runtime is borrowed meanwhile, so all functions
+/// of the library that need it are refused.
+pub(crate) fn without_job(reducer: impl FnOnce()) {
+    let job = JOB.replace(ptr::null_mut());
+    reducer();
+    JOB.set(job);
 }

@@ -6,7 +6,7 @@ use std::ptr;
 
 use towpath_actors::{ActorError, QueueOrder, Runtime};
 
-use crate::current::{CurrentJob, JOB, with_job, with_runtime};
+use crate::current::{CurrentJob, JOB, PLACE, with_job, with_runtime};
 use crate::failure::{outcome, status};
 use crate::messages::bytes;
 use crate::program::Program;
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn towpath_start(program: *const CProgram) -> c_int {
 }
 
 fn start(functions: CProgram) -> Result<(), String> {
-    if !JOB.get().is_null() {
+    if PLACE.get().is_some() {
         return Err("towpath_start was called twice; one job runs at a time".into());
     }
     let parts = registry::number()?;
@@ -42,6 +42,7 @@ fn start(functions: CProgram) -> Result<(), String> {
     if runtime.rank() != 0 {
         runtime.hold();
     }
+    PLACE.set(Some((runtime.rank(), runtime.ranks())));
     JOB.set(Box::into_raw(Box::new(CurrentJob { runtime, fingerprint })));
     Ok(())
 }
@@ -49,13 +50,13 @@ fn start(functions: CProgram) -> Result<(), String> {
 /// This rank; 0 outside of a job.
 #[unsafe(no_mangle)]
 pub extern "C" fn towpath_rank() -> u32 {
-    with_runtime(|runtime| Ok(runtime.rank())).unwrap_or(0)
+    PLACE.get().map_or(0, |(rank, _)| rank)
 }
 
 /// How many ranks there are; 1 outside of a job.
 #[unsafe(no_mangle)]
 pub extern "C" fn towpath_ranks() -> u32 {
-    with_runtime(|runtime| Ok(runtime.ranks())).unwrap_or(1)
+    PLACE.get().map_or(1, |(_, ranks)| ranks)
 }
 
 /// On rank 0: lets the other ranks begin.
@@ -105,6 +106,7 @@ pub extern "C" fn towpath_stop() {
         // SAFETY: `towpath_start` has made it, and nobody has it any more.
         let job = unsafe { Box::from_raw(job) };
         job.runtime.close();
+        PLACE.set(None);
     }
 }
 

@@ -9,6 +9,7 @@ use towpath_actors::{
     ActorError, ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime,
 };
 
+use crate::current::without_job;
 use crate::failure::outcome;
 use crate::messages::ReceivedMessage;
 use crate::registry::{Numbered, ProgramParts};
@@ -189,9 +190,11 @@ impl Chares for Program {
         let found = reducer.and_then(|reducer| Some((reducer, reducer.combine?)));
         let (reducer, combine) = found.ok_or("there is no such reducer")?;
         let mut combined = ReductionValue(std::mem::take(into));
-        // SAFETY: functions of the program are called as the header says, and both values live
-        // until this one returns.
-        unsafe { combine(reducer.context, &mut combined, value.as_ptr().cast(), value.len()) };
+        without_job(|| {
+            // SAFETY: functions of the program are called as the header says, and both values live
+            // until this one returns.
+            unsafe { combine(reducer.context, &mut combined, value.as_ptr().cast(), value.len()) };
+        });
         *into = combined.0;
         outcome()
     }

@@ -17,6 +17,8 @@ use crate::writer::{self, RunningMethod};
 
 /// Bytes of a stack. The kernel gives pages as they are used, and a guard page is below them.
 const STACK_BYTES: usize = 1 << 20;
+const NOT_THREADED: &str = "only an entry method on a user-level thread can be suspended; declare \
+                            the method as threaded";
 /// Stacks that are kept for other threads.
 const KEPT: usize = 64;
 
@@ -150,18 +152,15 @@ pub extern "C" fn towpath_thread_self() -> *mut CThread {
 /// Suspends the thread that runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn towpath_thread_suspend() -> c_int {
-    let yielder =
-        THREADS.with(|threads| (threads.running.get() != 0).then(|| threads.yielder.get()));
-    let Some(yielder) = yielder else {
-        return status(Err(
-            "only an entry method on a user-level thread can be suspended; declare \
-                           the method as threaded"
-                .into(),
-        ));
-    };
-    // SAFETY: it is the yielder of the coroutine that runs, whose stack this is.
-    unsafe { &*yielder }.suspend(());
-    0
+    let yielder = with_runtime(|_| {
+        let yielder =
+            THREADS.with(|threads| (threads.running.get() != 0).then(|| threads.yielder.get()));
+        yielder.ok_or_else(|| NOT_THREADED.into())
+    });
+    status(yielder.map(|yielder| {
+        // SAFETY: it is the yielder of the coroutine that runs, whose stack this is.
+        unsafe { &*yielder }.suspend(());
+    }))
 }
 
 /// Lets a thread run again once the running method has returned.

@@ -11,6 +11,7 @@ namespace towpath {
 
 // Combine two values. Any function object without state can be used, whose result for two values of
 // a type has that type, and for which order does not matter; arrays are combined element by element.
+// Of the library it may call `rank` and `ranks`.
 inline constexpr std::plus<> sum{};
 inline constexpr std::multiplies<> product{};
 inline constexpr struct Minimum {

@@ -186,6 +186,21 @@ static void report(void *context, void *target, const towpath_chare_id *id,
     CHECK(towpath_contribute(id, reducer.number, &finished, sizeof finished, &callback) == 0);
 }
 
+/* The runtime is busy while a reducer runs. */
+static void test_calls_of_reducer(void) {
+    towpath_chare_id id = {.collection = array, .index = {.length = 1}};
+    towpath_program program = {0};
+    towpath_message message;
+    int code;
+    CHECK(towpath_rank() < towpath_ranks());
+    CHECK(towpath_contribute(&id, reducer.number, NULL, 0, NULL) == -1);
+    CHECK(strstr(towpath_error(), "a reducer has called"));
+    towpath_message_new(8, &message);
+    CHECK(towpath_invoke(&id, &message) == -1 && towpath_start(&program) == -1);
+    CHECK(towpath_thread_suspend() == -1 && towpath_run(&code) == -1);
+    towpath_stop();
+}
+
 static void combine(void *context, towpath_value *into, const void *value, size_t bytes) {
     (void)context;
     int64_t sum, more;
@@ -193,6 +208,7 @@ static void combine(void *context, towpath_value *into, const void *value, size_
     memcpy(&sum, towpath_value_data(into), sizeof sum);
     memcpy(&more, value, sizeof more);
     sum += more;
+    test_calls_of_reducer();
     towpath_value_resize(into, 0);
     towpath_value_resize(into, sizeof sum);
     memcpy(towpath_value_data(into), &sum, sizeof sum);
