@@ -62,6 +62,7 @@ FAILURES = {
     "ordinary object": r"main function failed: a chare was made as an ordinary object",
     "ordinary object in a method": r"a chare was made as an ordinary object; use create_array",
     "main": r"the main function failed: main has thrown",
+    "read-only throws": r"the main function failed: this cannot be written",
     "main at once": r"the main function failed: main has thrown",
     "main later": r"the main function, which had waited, failed: main has thrown later",
     "twice": r"a callback of a function or a future was called twice",

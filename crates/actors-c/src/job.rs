@@ -71,9 +71,10 @@ pub unsafe extern "C" fn towpath_begin(read_only: *const c_void, length: usize) 
         if job.runtime.rank() != 0 {
             return Err("towpath_begin is for rank 0; other ranks begin when it has".into());
         }
-        job.runtime.begin(job.fingerprint, data.to_vec());
-        if let Err(reason) = outcome() {
-            job.runtime.fail(ActorError::Main { reason });
+        match outcome() {
+            Ok(()) => job.runtime.begin(job.fingerprint, data.to_vec()),
+            // Ranks that have not begun are told to end too.
+            Err(reason) => job.runtime.fail(ActorError::Main { reason }),
         }
         Ok(())
     }))

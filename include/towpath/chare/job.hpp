@@ -71,12 +71,12 @@ inline void call_back(void *, std::uint64_t function, const void *value, std::si
     guarded([&] { completions.complete(function, value, bytes); });
 }
 
-inline void send_read_only() {
+inline std::vector<std::byte> packed_read_only() {
     Sizer sizer;
     ReadOnlyBase::transfer_all(sizer);
     std::vector<std::byte> bytes(sizer.size());
     ReadOnlyBase::transfer_all(Writer(bytes.data()));
-    check(towpath_begin(bytes.data(), bytes.size()));
+    return bytes;
 }
 
 // The main function, which may be a coroutine: then the other ranks begin when it waits first.
@@ -105,9 +105,13 @@ int run(Main main) {
     }
     try {
         if (rank() == 0) {
-            // Also if it fails: then this ends the job.
-            detail::guarded([&] { detail::call_main(main); });
-            detail::send_read_only();
+            std::vector<std::byte> read_only;
+            detail::guarded([&] {
+                detail::call_main(main);
+                read_only = detail::packed_read_only();
+            });
+            // If that has failed, this ends the job.
+            detail::check(towpath_begin(read_only.data(), read_only.size()));
         }
         detail::check(towpath_run(&code));
     } catch (const std::exception &error) {

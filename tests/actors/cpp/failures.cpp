@@ -55,6 +55,18 @@ struct Victim : Chare<Victim> {
     }
 };
 
+// Read-only data that cannot be written.
+struct Stubborn {
+    bool is_writable = true;
+
+    void serialize(auto &archive) {
+        archive & is_writable;
+        if (!is_writable)
+            throw std::runtime_error("this cannot be written");
+    }
+};
+ReadOnly<Stubborn> stubborn;
+
 // Reads less than what was sent, or more.
 struct Short {
     template <class Archive>
@@ -125,6 +137,10 @@ const std::map<std::string, Case> cases{
          auto victim = last();
          victim.send<&Victim::waits>();
          victim.send<&Victim::leave>();
+     }},
+    {"read-only throws", [] {
+         last().send<&Victim::nothing>();
+         stubborn = Stubborn{false};
      }},
     {"exit code", [] { towpath::exit(42); }},
     {"never made", [] {
