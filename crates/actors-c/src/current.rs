@@ -9,6 +9,8 @@ use towpath_actors::Runtime;
 pub(crate) struct CurrentJob {
     pub(crate) runtime: Runtime,
     pub(crate) fingerprint: u64,
+    /// Whether a function of the library uses it, further up the stack.
+    pub(crate) is_used: Cell<bool>,
 }
 
 thread_local! {
@@ -28,10 +30,19 @@ const IN_REDUCER: &str = "a reducer has called a function of the library other t
 pub(crate) fn with_job<T>(
     use_it: impl FnOnce(&CurrentJob) -> Result<T, String>,
 ) -> Result<T, String> {
-    // SAFETY: `towpath_stop` takes nothing away while the job runs, and calls nothing of the
-    // program.
+    // SAFETY: `towpath_start` has made it, and `towpath_stop` takes nothing away that is used.
     let job = unsafe { JOB.get().as_ref() };
-    use_it(job.ok_or_else(|| if PLACE.get().is_some() { IN_REDUCER } else { NOT_STARTED })?)
+    let job = job.ok_or_else(|| if PLACE.get().is_some() { IN_REDUCER } else { NOT_STARTED })?;
+    let outer = job.is_used.replace(true);
+    let result = use_it(job);
+    job.is_used.set(outer);
+    result
+}
+
+/// Whether a function of the library has called the program.
+pub(crate) fn is_used() -> bool {
+    // SAFETY: as in `with_job`.
+    unsafe { JOB.get().as_ref() }.is_some_and(|job| job.is_used.get())
 }
 
 /// Uses the runtime of this thread.

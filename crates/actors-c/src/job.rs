@@ -6,18 +6,13 @@ use std::ptr;
 
 use towpath_actors::{ActorError, QueueOrder, Runtime};
 
-use crate::current::{CurrentJob, JOB, PLACE, with_job, with_runtime};
+use crate::current::{CurrentJob, JOB, PLACE, is_used, with_job, with_runtime};
 use crate::failure::{outcome, status};
 use crate::messages::bytes;
 use crate::program::Program;
 use crate::registry;
 use crate::types::CProgram;
 use crate::writer;
-
-thread_local! {
-    /// Whether the job is used further up the stack.
-    static IS_RUNNING: Cell<bool> = const { Cell::new(false) };
-}
 
 /// Opens the MPI library and numbers what the program has.
 ///
@@ -43,7 +38,8 @@ fn start(functions: CProgram) -> Result<(), String> {
         runtime.hold();
     }
     PLACE.set(Some((runtime.rank(), runtime.ranks())));
-    JOB.set(Box::into_raw(Box::new(CurrentJob { runtime, fingerprint })));
+    let job = CurrentJob { runtime, fingerprint, is_used: Cell::new(false) };
+    JOB.set(Box::into_raw(Box::new(job)));
     Ok(())
 }
 
@@ -86,11 +82,11 @@ pub unsafe extern "C" fn towpath_begin(read_only: *const c_void, length: usize) 
 /// There is memory for the code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_run(code: *mut c_int) -> c_int {
-    if IS_RUNNING.replace(true) {
-        return status(Err("towpath_run was called by a method of a chare".into()));
-    }
-    let result = with_runtime(|runtime| runtime.run().map_err(|error| error.to_string()));
-    IS_RUNNING.set(false);
+    let result = if is_used() {
+        Err("towpath_run was called by a method of a chare".into())
+    } else {
+        with_runtime(|runtime| runtime.run().map_err(|error| error.to_string()))
+    };
     // SAFETY: the caller has memory for it.
     unsafe { code.write(*result.as_ref().unwrap_or(&1)) };
     status(result.map(|_| ()))
@@ -99,12 +95,13 @@ pub unsafe extern "C" fn towpath_run(code: *mut c_int) -> c_int {
 /// Ends all communication.
 #[unsafe(no_mangle)]
 pub extern "C" fn towpath_stop() {
-    if IS_RUNNING.get() {
+    if is_used() {
         return;
     }
     let job = JOB.replace(ptr::null_mut());
     if !job.is_null() {
-        // SAFETY: `towpath_start` has made it, and nobody has it any more.
+        // SAFETY: `towpath_start` has made it by `Box::into_raw`, and nothing uses it: `is_used`
+        // says so, and JOB was the only pointer to it.
         let job = unsafe { Box::from_raw(job) };
         job.runtime.close();
         PLACE.set(None);

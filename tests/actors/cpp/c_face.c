@@ -73,6 +73,10 @@ static void *construct(void *context, const towpath_chare_id *id, towpath_messag
     towpath_message_keep(message);
     CHECK(memcmp(message->payload, "make", 4) == 0);
     towpath_message_free(message);
+    /* Also if the main function makes it: the library is in use. */
+    int code = 0;
+    CHECK(towpath_run(&code) == -1 && code == 1);
+    towpath_stop();
     return object;
 }
 
