@@ -7,8 +7,8 @@
 
 A program passes when it ends with status 0 and has said "ok": on Towpath with one to four ranks, by
 both ABIs, and on MPICH. A case of failures.cpp passes when all ranks end with the code and one has
-said the sentence; a case of refused.cpp when the compiler says the sentence. Prints "N passed, M
-failed".
+said the sentence, or, if it writes to what it was lent, when it dies with the sentence; a case of
+refused.cpp when the compiler says the sentence. Prints "N passed, M failed".
 """
 
 import argparse
@@ -75,6 +75,12 @@ FAILURES = {
     "other programs": r"its program has other chares or entry methods than that of rank 0",
 }
 CODES = {"exit code": 42, "callback of one": 0}
+# Cases in which rank 1 dies, because it writes to an array that it was lent.
+WRITES = {
+    "writes": r"Victim::write\(.*\) of the chare with the index \[1\] writes to an array that it was",
+    "writes later": r"write later of the chare with the index \[1\] writes to an array that it was",
+}
+TIMED_OUT = (124, 137)
 # Says the code of its rank, and lets the job go on.
 SHOW_CODE = '"$0" "$1"; echo "code $?"'
 
@@ -165,6 +171,17 @@ def run_failures(options, binary, ranks=3):
             yield name, bool(status == 0 and is_well), output
 
 
+def run_writes(options, binary):
+    launcher, library = options.prefix / "bin/mpiexec", options.prefix / "lib" / STANDARD
+    for case, sentence in WRITES.items():
+        name = f"failures, {case}"
+        if re.search(options.filter, name):
+            words = [launcher, "-n", 2, binary, case]
+            status, output = output_of(words, job_environment(options, library), 30)
+            is_well = status not in (0, *TIMED_OUT) and re.search(sentence, output)
+            yield name, bool(is_well), output
+
+
 def run_refused(options):
     cases = REFUSED.findall((SOURCES / "refused.cpp").read_text())
     cases = [(case, sentence) for case, sentence in [("", ""), *cases]
@@ -188,6 +205,7 @@ def results(options):
     yield from run_programs(options, programs)
     if binary := programs["failures"][0]:
         yield from run_failures(options, binary)
+        yield from run_writes(options, binary)
     yield from run_refused(options)
 
 

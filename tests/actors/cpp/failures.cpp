@@ -49,6 +49,8 @@ struct Victim : Chare<Victim> {
     void leave() { destroy(); }
     void make_object() { Victim victim; }
     void told(double) {}
+    void write(View<const char> lent) { const_cast<char &>(lent[5]) = 1; }
+    void lend(View<const char> lent);
     void two_results(Callback once) {
         once(1);
         once(2);
@@ -87,6 +89,27 @@ void send_raw(CollectionProxy<Victim> victims, const char *bytes, std::size_t co
     std::memcpy(message.payload, bytes, count);
     message.entry = detail::EntryRecord<Victim, &Victim::takes>::entry.number();
     detail::check(towpath_invoke(&victims[0].id(), &message));
+}
+
+// A method on a user-level thread writes to what its chare was lent while it waited.
+towpath_thread *waiting_thread;
+const char *lent_before;
+void write_later(void *, void *, const towpath_chare_id *, towpath_message *) {
+    waiting_thread = towpath_thread_self();
+    towpath_thread_suspend();
+    const_cast<char &>(*lent_before) = 1;
+}
+towpath_entry later_entry() {
+    towpath_entry entry{};
+    entry.invoke = write_later;
+    entry.flags = TOWPATH_THREADED;
+    return entry;
+}
+detail::Registered<towpath_entry> later{"write later", later_entry(), towpath_register_entry};
+
+void Victim::lend(View<const char> lent) {
+    lent_before = lent.data();
+    detail::check(towpath_thread_awaken(waiting_thread));
 }
 
 CollectionProxy<Victim> make() { return create_round_robin_array<Victim>({4}); }
@@ -141,6 +164,13 @@ const std::map<std::string, Case> cases{
     {"read-only throws", [] {
          last().send<&Victim::nothing>();
          stubborn = Stubborn{false};
+     }},
+    {"writes", [] { make()[1].send<&Victim::write>(std::vector<char>(1 << 20)); }},
+    {"writes later", [] {
+         auto victim = make()[1];
+         auto message = detail::new_message(0, later.number(), {});
+         detail::check(towpath_invoke(&victim.id(), &message));
+         victim.send<&Victim::lend>(std::vector<char>(1 << 20));
      }},
     {"exit code", [] { towpath::exit(42); }},
     {"never made", [] {
