@@ -37,9 +37,9 @@ public:
 
     template <Serializable T>
     void operator()(const T &value) const {
-        std::vector<std::byte> bytes(detail::value_bytes(value));
-        detail::write_value(value, bytes.data());
-        detail::check(towpath_call_back(&call_, bytes.data(), bytes.size()));
+        detail::with_value(value, [&](const void *at, std::size_t bytes) {
+            detail::check(towpath_call_back(&call_, at, bytes));
+        });
     }
 
     const towpath_callback *get() const { return &call_; }

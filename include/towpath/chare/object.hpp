@@ -60,11 +60,10 @@ public:
     template <class Operation, class V>
     void contribute(Operation, const V &value, const Callback &done) {
         if constexpr (can_reduce<Operation, V>()) {
-            std::vector<std::byte> bytes(detail::value_bytes(value));
-            detail::write_value(value, bytes.data());
             auto reducer = detail::ReducerRecord<Operation, V>::reducer.number();
-            detail::check(
-                towpath_contribute(&id_, reducer, bytes.data(), bytes.size(), done.get()));
+            detail::with_value(value, [&](const void *at, std::size_t bytes) {
+                detail::check(towpath_contribute(&id_, reducer, at, bytes, done.get()));
+            });
         }
     }
     // Contributes without a value: a barrier.

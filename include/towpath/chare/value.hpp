@@ -38,6 +38,20 @@ void write_value(const T &value, void *into) {
     }
 }
 
+// Calls a function with the bytes of a value, which are there unless it has to be serialized.
+template <Serializable T>
+void with_value(const T &value, auto &&use) {
+    if constexpr (PlainArray<T>) {
+        use(std::ranges::data(value), value_bytes(value));
+    } else if constexpr (Plain<T>) {
+        use(std::addressof(value), sizeof(T));
+    } else {
+        std::vector<std::byte> bytes(value_bytes(value));
+        write_value(value, bytes.data());
+        use(bytes.data(), bytes.size());
+    }
+}
+
 [[noreturn]] inline void wrong_value(std::size_t bytes, const std::string &type) {
     throw Error("a result of " + std::to_string(bytes) + " bytes is no " + type);
 }
