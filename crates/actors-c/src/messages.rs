@@ -40,19 +40,27 @@ impl CMessage {
     /// Gives a message to the program.
     fn give(message: ActorMessage) -> CMessage {
         let header = *message.header();
+        CMessage {
+            entry: header.entry,
+            flags: u32::from(header.flags),
+            priority: header.priority,
+            reference: header.reference,
+            ..CMessage::give_memory(message)
+        }
+    }
+
+    /// Gives a message to the program, whose header is arbitrary.
+    fn give_memory(message: ActorMessage) -> CMessage {
         let MessageParts { blocks, bytes, arrays } = message.into_parts();
         let mut blocks = ManuallyDrop::new(blocks);
         let (arrays, array_count) = given(arrays);
         CMessage {
             payload: blocks.as_mut_ptr().cast::<u8>().wrapping_add(HEADER_BYTES).cast(),
             bytes: bytes - HEADER_BYTES,
-            entry: header.entry,
-            flags: u32::from(header.flags),
-            priority: header.priority,
-            reference: header.reference,
             memory: [blocks.len(), blocks.capacity()],
             arrays,
             array_count,
+            ..CMessage::NONE
         }
     }
 
@@ -64,15 +72,15 @@ impl CMessage {
     /// Takes a message back, with what the program has said in its header.
     ///
     /// # Safety
-    /// `give` has made it, and it has not been taken back since.
+    /// `give_memory` has made it, and it has not been taken back since.
     unsafe fn take(&mut self) -> ActorMessage {
         let bytes = HEADER_BYTES + self.bytes.min(self.room());
         let [length, capacity] = std::mem::replace(&mut self.memory, RECEIVED);
         let memory = self.payload.cast::<u8>().wrapping_sub(HEADER_BYTES).cast::<Block>();
-        // SAFETY: these are the parts of the vector that `give` has taken apart.
+        // SAFETY: these are the parts of the vector that `give_memory` took apart.
         let blocks = unsafe { Vec::from_raw_parts(memory, length, capacity) };
         self.payload = ptr::null_mut();
-        // SAFETY: these are the arrays that `give` has given, or that were added since.
+        // SAFETY: these are the arrays that `give_memory` gave, or that were added since.
         let arrays = unsafe { self.take_arrays() };
         ActorMessage::from_parts(MessageParts { blocks, bytes, arrays })
     }
@@ -218,9 +226,11 @@ impl ReceivedMessage {
 /// There is memory for a message at `message`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_message_new(bytes: usize, message: *mut CMessage) {
-    let header = ActorHeader::new(MessageKind::Invoke, 0, None, 0);
     let made = match bytes {
-        0..=LONGEST_PAYLOAD => CMessage::give(ActorMessage::new(header, bytes)),
+        // Sending it writes the header.
+        0..=LONGEST_PAYLOAD => {
+            CMessage::give_memory(ActorMessage::with_bytes(HEADER_BYTES + bytes))
+        }
         _ => CMessage::NONE,
     };
     // SAFETY: the caller has memory for it.
