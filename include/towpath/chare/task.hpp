@@ -41,27 +41,32 @@ public:
 
     // Lets it go on. It may end, and this with it.
     void resume() {
-        std::erase(*list_, this);
-        auto handle = std::exchange(handle_, nullptr);
         if (!is_of_chare_) {
             RunningScope scope(nullptr, true);
-            handle.resume();
+            taken().resume();
             return;
         }
         towpath_chare_id id = id_;
-        towpath_unpin(&id);
         bool runs_already = running != nullptr && is_same(*running, id);
+        // This finds the chare, which is here while it is pinned.
         if (!runs_already)
             check(towpath_enter(&id));
+        towpath_unpin(&id);
         {
             RunningScope scope(&id, true);
-            handle.resume();
+            taken().resume();
         }
         if (!runs_already)
             towpath_leave(&id);
     }
 
 private:
+    // The coroutine, which waits no more.
+    std::coroutine_handle<> taken() {
+        std::erase(*list_, this);
+        return std::exchange(handle_, nullptr);
+    }
+
     std::coroutine_handle<> handle_;
     List *list_ = nullptr;
     towpath_chare_id id_{};
