@@ -33,7 +33,7 @@ pub(crate) fn aligned(offset: usize) -> usize {
     offset.next_multiple_of(ALIGNMENT)
 }
 
-/// ArrayData that a message will have, in the memory of an array that exists meanwhile.
+/// Data that a message will have, in the memory of an array that exists meanwhile.
 pub(crate) struct ArrayData(PyBuffer);
 
 impl ArrayData {
@@ -80,7 +80,8 @@ impl ArrayData {
         self.bytes() > LONGEST_IN_PAYLOAD
     }
 
-    /// Adds a copy to a message that was made.
+    /// Adds a copy to a message that was made. This fails only where the message cannot be sent
+    /// either, which is said then.
     pub(crate) fn add_to(&self, module: &Module, message: &mut SmallMessage) {
         // SAFETY: the array has so many bytes.
         unsafe { (module.interface.add_copy)(message, self.0.memory, self.bytes()) };

@@ -39,6 +39,29 @@ pub(crate) unsafe extern "C" fn send(
 
 fn sent(module: &Module, arguments: &[*mut PyObject]) -> c_long {
     let [name, collection, entry, values, reply @ ..] = arguments else { return -1 };
+    let Ok(mut message) = written(module, *values, reply.first().copied()) else {
+        return NOT_SIMPLE;
+    };
+    // SAFETY: the name is that of a chare in memory of the module, or null.
+    unsafe {
+        message.entry = py::PyLong_AsUnsignedLongLong(*entry) as u32;
+        let name = py::PyLong_AsVoidPtr(*name);
+        c_long::from(if name.is_null() {
+            let collection = py::PyLong_AsUnsignedLongLong(*collection);
+            (module.interface.broadcast)(collection, &raw mut message)
+        } else {
+            (module.interface.invoke)(name, &raw mut message)
+        })
+    }
+}
+
+/// A new message with these arguments. Nothing is borrowed when it is sent, because that may call
+/// Python.
+fn written(
+    module: &Module,
+    values: *mut PyObject,
+    reply: Option<*mut PyObject>,
+) -> Result<SmallMessage, NotSimple> {
     BYTES.with_borrow_mut(|bytes| {
         bytes.clear();
         bytes.shrink_to(LONGEST_KEPT);
@@ -47,32 +70,16 @@ fn sent(module: &Module, arguments: &[*mut PyObject]) -> c_long {
         let mut writer =
             ArgumentWriter { values: bytes, data: Vec::new(), ndarray: module.interface.ndarray };
         // SAFETY: the module passes tuples.
-        let written = unsafe {
-            reply
-                .first()
-                .map_or(Ok(()), |reply| writer.tuple(*reply, 0))
-                .and_then(|()| writer.tuple(*values, 0))
-        };
-        let data = writer.data;
-        if let Err(NotSimple) = written {
-            return NOT_SIMPLE;
+        unsafe {
+            reply.map_or(Ok(()), |reply| writer.tuple(reply, 0))?;
+            writer.tuple(values, 0)?;
         }
-        let reference = SIMPLE | if reply.is_empty() { 0 } else { HAS_REPLY };
+        let data = writer.data;
         let length = bytes.len() as u64;
         bytes[..VALUES].copy_from_slice(&length.to_ne_bytes());
-        // SAFETY: the name is that of a chare in memory of the module, or null.
-        unsafe {
-            let mut message = filled(module, bytes, &data);
-            message.entry = py::PyLong_AsUnsignedLongLong(*entry) as u32;
-            message.reference = reference;
-            let name = py::PyLong_AsVoidPtr(*name);
-            c_long::from(if name.is_null() {
-                let collection = py::PyLong_AsUnsignedLongLong(*collection);
-                (module.interface.broadcast)(collection, &raw mut message)
-            } else {
-                (module.interface.invoke)(name, &raw mut message)
-            })
-        }
+        let mut message = filled(module, bytes, &data);
+        message.reference = SIMPLE | reply.map_or(0, |_| HAS_REPLY);
+        Ok(message)
     })
 }
 
