@@ -1,6 +1,7 @@
 //! Structures of `actors.h`, and what they mean.
 
 use std::ffi::{c_char, c_void};
+use std::mem::offset_of;
 
 use towpath_actors::{
     ChareCallback, ChareId, CollectionId, CollectionOptions, HomeMap, Index, MessageArray,
@@ -73,6 +74,13 @@ pub struct CMessage {
     pub(crate) arrays: *mut MessageArray,
     pub(crate) array_count: usize,
 }
+
+// As in actors.h.
+const _: () = assert!(
+    size_of::<CMessage>() == 64
+        && offset_of!(CMessage, memory) == 32
+        && offset_of!(CMessage, arrays) == 48
+);
 
 /// `towpath_type`.
 #[repr(C)]

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::ptr;
 
 use crate::interpreter::{self as py, PYBUF_C_CONTIGUOUS_FORMAT, PyBuffer, PyObject};
-use crate::message::SmallMessage;
+use crate::message::TowpathMessage;
 use crate::module::Module;
 use crate::object::Object;
 
@@ -82,7 +82,7 @@ impl ArrayData {
 
     /// Adds a copy to a message that was made. This fails only where the message cannot be sent
     /// either, which is said then.
-    pub(crate) fn add_to(&self, module: &Module, message: &mut SmallMessage) {
+    pub(crate) fn add_to(&self, module: &Module, message: &mut TowpathMessage) {
         // SAFETY: the array has so many bytes.
         unsafe { (module.interface.add_copy)(message, self.0.memory, self.bytes()) };
     }
@@ -105,7 +105,7 @@ impl Drop for ArrayData {
 /// The data in a message that has arrived.
 pub(crate) struct Received<'a> {
     module: &'a Module,
-    message: *mut SmallMessage,
+    message: *mut TowpathMessage,
     payload: &'a [u8],
     /// How many arrays outside of the payload have been read.
     long: u32,
@@ -122,7 +122,7 @@ impl<'a> Received<'a> {
     /// It is the message that the running method was given, whose payload nobody changes.
     pub(crate) unsafe fn of(
         module: &'a Module,
-        message: *mut SmallMessage,
+        message: *mut TowpathMessage,
         values: usize,
     ) -> Option<Received<'a>> {
         // SAFETY: the message exists until the method returns, or as long as it is kept.
@@ -178,7 +178,7 @@ impl<'a> Received<'a> {
             if data.is_null() || size != bytes {
                 return None;
             }
-            let mut copy = std::mem::zeroed::<SmallMessage>();
+            let mut copy = std::mem::zeroed::<TowpathMessage>();
             (interface.message_new)(bytes, &raw mut copy);
             ptr::copy_nonoverlapping(data.cast::<u8>(), copy.payload.cast(), bytes);
             let address = Object::owned(py::PyLong_FromVoidPtr((&raw mut copy).cast()))?;

@@ -6,7 +6,7 @@ use std::ptr;
 use crate::arguments::ArgumentReader;
 use crate::arrays::Received;
 use crate::interpreter::{self as py, PyObject};
-use crate::message::{HAS_REPLY, RESULT, SIMPLE, SmallMessage, VALUES};
+use crate::message::{HAS_REPLY, RESULT, SIMPLE, TowpathMessage, VALUES};
 use crate::module::{Module, with_module};
 use crate::object::Object;
 
@@ -20,7 +20,7 @@ pub(crate) unsafe extern "C" fn towpath_python_invoke(
     context: *mut PyObject,
     object: *mut PyObject,
     _: *const c_void,
-    message: *mut SmallMessage,
+    message: *mut TowpathMessage,
 ) {
     // SAFETY: the interpreter exists while the job runs, and the message until this returns. A
     // method keeps its chare alive even if it deletes itself.
@@ -71,7 +71,7 @@ unsafe fn run(
     module: &Module,
     context: *mut PyObject,
     chare: &Object,
-    message: *mut SmallMessage,
+    message: *mut TowpathMessage,
 ) -> Option<()> {
     // SAFETY: the message exists, its payload has its bytes, and the context has two places.
     unsafe {
@@ -101,7 +101,7 @@ unsafe fn run(
 ///
 /// # Safety
 /// As for `towpath_python_invoke`.
-unsafe fn reader(module: &Module, message: *mut SmallMessage) -> Option<ArgumentReader<'_>> {
+unsafe fn reader(module: &Module, message: *mut TowpathMessage) -> Option<ArgumentReader<'_>> {
     // SAFETY: the payload has its bytes until the method returns, or as long as it is kept.
     unsafe {
         let received = &*message;

@@ -1,10 +1,11 @@
 //! Messages as the library for C has them, and what this one says in them.
 
 use std::ffi::c_void;
+use std::mem::offset_of;
 
 /// A message as in `towpath/actors.h`.
 #[repr(C)]
-pub(crate) struct SmallMessage {
+pub(crate) struct TowpathMessage {
     pub(crate) payload: *mut c_void,
     pub(crate) bytes: usize,
     pub(crate) entry: u32,
@@ -15,6 +16,13 @@ pub(crate) struct SmallMessage {
     pub(crate) arrays: *mut c_void,
     pub(crate) array_count: usize,
 }
+
+// As in actors.h.
+const _: () = assert!(
+    size_of::<TowpathMessage>() == 64
+        && offset_of!(TowpathMessage, memory) == 32
+        && offset_of!(TowpathMessage, arrays) == 48
+);
 
 /// References of messages, as `messages.py` has them: there is a reply, and the arguments are as
 /// `arguments.rs` writes them.

@@ -4,18 +4,18 @@ use std::cell::OnceCell;
 use std::ffi::{c_int, c_void};
 
 use crate::interpreter::{self as py, PyObject};
-use crate::message::SmallMessage;
+use crate::message::TowpathMessage;
 use crate::object::Object;
 
 /// Functions of `libtowpath_actors.so`, and of the module.
 #[repr(C)]
 pub(crate) struct PythonInterface {
-    pub(crate) message_new: unsafe extern "C" fn(usize, *mut SmallMessage),
-    pub(crate) invoke: unsafe extern "C" fn(*const c_void, *mut SmallMessage) -> c_int,
-    pub(crate) broadcast: unsafe extern "C" fn(u64, *mut SmallMessage) -> c_int,
-    pub(crate) add_copy: unsafe extern "C" fn(*mut SmallMessage, *const c_void, usize) -> c_int,
+    pub(crate) message_new: unsafe extern "C" fn(usize, *mut TowpathMessage),
+    pub(crate) invoke: unsafe extern "C" fn(*const c_void, *mut TowpathMessage) -> c_int,
+    pub(crate) broadcast: unsafe extern "C" fn(u64, *mut TowpathMessage) -> c_int,
+    pub(crate) add_copy: unsafe extern "C" fn(*mut TowpathMessage, *const c_void, usize) -> c_int,
     pub(crate) array_of:
-        unsafe extern "C" fn(*const SmallMessage, u32, *mut usize) -> *const c_void,
+        unsafe extern "C" fn(*const TowpathMessage, u32, *mut usize) -> *const c_void,
     /// `accept(entry, chare, arguments, reply)`: runs a method that is more than a function.
     accept: *mut PyObject,
     /// `other(entry, chare, message)`: takes a message that this library has not made.

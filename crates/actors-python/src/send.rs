@@ -7,7 +7,7 @@ use std::ptr;
 use crate::arguments::ArgumentWriter;
 use crate::arrays::{ArrayData, NotSimple, aligned};
 use crate::interpreter::{self as py, PyObject};
-use crate::message::{HAS_REPLY, SIMPLE, SmallMessage, VALUES};
+use crate::message::{HAS_REPLY, SIMPLE, TowpathMessage, VALUES};
 use crate::module::{Module, with_module};
 
 /// Memory for longer arguments is not kept.
@@ -61,7 +61,7 @@ fn written(
     module: &Module,
     values: *mut PyObject,
     reply: Option<*mut PyObject>,
-) -> Result<SmallMessage, NotSimple> {
+) -> Result<TowpathMessage, NotSimple> {
     BYTES.with_borrow_mut(|bytes| {
         bytes.clear();
         bytes.shrink_to(LONGEST_KEPT);
@@ -84,12 +84,12 @@ fn written(
 }
 
 /// A new message with these values, and with copies of the data behind them.
-fn filled(module: &Module, values: &[u8], data: &[ArrayData]) -> SmallMessage {
+fn filled(module: &Module, values: &[u8], data: &[ArrayData]) -> TowpathMessage {
     let (long, short): (Vec<_>, Vec<_>) = data.iter().partition(|data| data.is_long());
     let total = short.iter().fold(values.len(), |end, data| aligned(end) + data.bytes());
     // SAFETY: the payload of the new message has so many bytes.
     unsafe {
-        let mut message = std::mem::zeroed::<SmallMessage>();
+        let mut message = std::mem::zeroed::<TowpathMessage>();
         (module.interface.message_new)(total, &raw mut message);
         let payload = message.payload.cast::<u8>();
         ptr::copy_nonoverlapping(values.as_ptr(), payload, values.len());

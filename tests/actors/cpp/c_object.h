@@ -14,6 +14,11 @@
 #define TEXT(line) TEXT_OF(line)
 #define TEXT_OF(line) #line
 
+/* As in actors-c, actors-python and python/towpath/charm. */
+_Static_assert(sizeof(towpath_message) == 64 && offsetof(towpath_message, memory) == 32 &&
+                   offsetof(towpath_message, arrays) == 48,
+               "a message has another layout than its copies in other languages");
+
 enum { elements = 6, threads = 50, kept_messages = 10 };
 
 typedef struct {
