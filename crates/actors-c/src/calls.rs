@@ -142,11 +142,11 @@ pub unsafe extern "C" fn towpath_invoke(id: *const CChareId, message: *mut CMess
     let result = with_runtime(|runtime| {
         let to = id.id()?;
         let (kind, index) = (MessageKind::Invoke, Some(&to.index));
-        // SAFETY: the message is as the caller says.
+        // SAFETY: `give_memory` has made it, unless `memory` is RECEIVED: then this refuses it.
         let message = unsafe { sent.addressed(kind, to.collection, index) }?;
         runtime.invoke(message).map_err(sentence)
     });
-    // SAFETY: freeing a message that is sent does nothing.
+    // SAFETY: this does nothing with a message that was sent: its `memory` is RECEIVED.
     unsafe { towpath_message_free(message) };
     status(result)
 }
@@ -161,12 +161,12 @@ pub unsafe extern "C" fn towpath_broadcast(collection: u64, message: *mut CMessa
     let sent = unsafe { &mut *message };
     let result = with_runtime(|runtime| {
         let (kind, collection) = (MessageKind::Broadcast, CollectionId(collection));
-        // SAFETY: the message is as the caller says.
+        // SAFETY: as in `towpath_invoke`.
         let message = unsafe { sent.addressed(kind, collection, None) }?;
         runtime.broadcast(message);
         Ok(())
     });
-    // SAFETY: freeing a message that is sent does nothing.
+    // SAFETY: as in `towpath_invoke`.
     unsafe { towpath_message_free(message) };
     status(result)
 }

@@ -17,7 +17,8 @@ use crate::types::{CCallback, CMessage};
 
 const NOT_THE_PROGRAMS: &str = "the message has been sent or freed, or was received and not kept";
 
-/// `memory` of a message that the library has, and the program only reads.
+/// `memory` of a message that the library has, and the program only reads: it was sent, freed, or
+/// received and not kept. The program leaves `memory` as it is.
 const RECEIVED: [usize; 2] = [0, 0];
 
 /// Bytes of the longest payload; no machine has more.
@@ -102,7 +103,7 @@ impl CMessage {
     /// Adds an array. Returns its number, or -1.
     ///
     /// # Safety
-    /// As for `take`, or the message is that of the running method.
+    /// As for `take`, or its `memory` is RECEIVED.
     unsafe fn add(
         &mut self,
         array: impl FnOnce(&Runtime) -> Result<MessageArray, String>,
@@ -113,7 +114,7 @@ impl CMessage {
                 return Err(NOT_THE_PROGRAMS.into());
             }
             let array = array(runtime)?;
-            // SAFETY: the message is not one that was received, so it is as `take` needs it.
+            // SAFETY: `memory` is not RECEIVED, so nothing has taken the message back.
             let mut arrays = unsafe { self.take_arrays() };
             arrays.push(array);
             (self.arrays, self.array_count) = given(arrays);
@@ -125,12 +126,13 @@ impl CMessage {
     /// The arrays of a message that the program has.
     ///
     /// # Safety
-    /// As for `take`, or the message is that of the running method.
+    /// As for `take`, or its `memory` is RECEIVED.
     unsafe fn arrays(&self) -> &[MessageArray] {
         if self.arrays.is_null() {
             return &[];
         }
-        // SAFETY: so many arrays are there as long as the message.
+        // SAFETY: they are those that `given` has given, or those of the handle that
+        // `ReceivedMessage` keeps; `take` leaves null.
         unsafe { std::slice::from_raw_parts(self.arrays, self.array_count) }
     }
 
@@ -140,7 +142,7 @@ impl CMessage {
     /// The program has no such message.
     ///
     /// # Safety
-    /// It was made by [`towpath_message_new`] or kept, or sent or freed since.
+    /// As for `take`, or its `memory` is RECEIVED.
     pub(crate) unsafe fn addressed(
         &mut self,
         kind: MessageKind,
@@ -161,7 +163,7 @@ impl CMessage {
         let mut header = ActorHeader::new(kind, collection.0, index, self.entry);
         header.flags = (self.flags & SETTABLE) as u16;
         (header.priority, header.reference) = (self.priority, self.reference);
-        // SAFETY: the library has not got it yet, so it is as the caller says.
+        // SAFETY: `memory` is not RECEIVED, so `give_memory` has made it and nothing took it back.
         let mut message = unsafe { self.take() };
         *message.header_mut() = header;
         Ok(message)
@@ -246,7 +248,7 @@ pub unsafe extern "C" fn towpath_message_free(message: *mut CMessage) {
     // SAFETY: the message exists.
     let message = unsafe { &mut *message };
     if message.memory != RECEIVED {
-        // SAFETY: it has been given to the program and not been taken back.
+        // SAFETY: `memory` is not RECEIVED, so nothing has taken the message back.
         drop(unsafe { message.take() });
     }
 }
@@ -287,7 +289,7 @@ pub unsafe extern "C" fn towpath_message_add_array(
         let done = done.map_or(Ok(ChareCallback::Ignore), CCallback::callback)?;
         Ok(runtime.array(Box::new(ProgramArray { data: data.cast(), bytes: length }), done))
     };
-    // SAFETY: the message was made and not sent.
+    // SAFETY: `give_memory` has made it, unless its `memory` is RECEIVED.
     unsafe { message.add(array) }
 }
 
@@ -303,7 +305,7 @@ pub unsafe extern "C" fn towpath_message_add_copy(
 ) -> c_int {
     // SAFETY: so many bytes are there.
     let content = unsafe { bytes(data, length) };
-    // SAFETY: the message exists, and was not sent.
+    // SAFETY: `give_memory` has made it, unless its `memory` is RECEIVED.
     unsafe { (*message).add(|runtime| Ok(runtime.copied_array(content))) }
 }
 
@@ -317,7 +319,7 @@ pub unsafe extern "C" fn towpath_message_array(
     number: u32,
     length: *mut usize,
 ) -> *const c_void {
-    // SAFETY: the message is as the caller says.
+    // SAFETY: as in `towpath_message_add_copy`.
     let arrays = unsafe { (*message).arrays() };
     let bytes = arrays.get(number as usize).map_or(&[][..], |array| array.bytes());
     // SAFETY: the caller has memory for it.

@@ -44,7 +44,8 @@ impl Program {
     }
 }
 
-/// An object of the program.
+/// An object of the program. It exists as long as the runtime names it: the runtime calls `destroy`
+/// after it has forgotten the object, and not while a method of it runs or is suspended.
 fn object(id: ObjectId) -> *mut c_void {
     ptr::with_exposed_provenance_mut(id as usize)
 }
@@ -60,8 +61,8 @@ impl Chares for Program {
         let construct = entry.construct.ok_or("it is no constructor")?;
         let copy = message.copy(*message.header());
         let mut received = ReceivedMessage::new(copy.into());
-        // SAFETY: functions of the program are called as the header says; the message lives until
-        // this one returns.
+        // SAFETY: the function is called as the header says, with a message that lives until this
+        // returns.
         let object =
             unsafe { construct(entry.context, &CChareId::from(id), (&raw mut received).cast()) };
         outcome()?;
@@ -89,8 +90,8 @@ impl Chares for Program {
             let message = (&raw mut received).cast();
             let id = CChareId::from(id);
             named(&RunningMethod { entry, id: &id }, || {
-                // SAFETY: functions of the program are called as the header says; the object exists
-                // while its methods run, and the message until this one returns.
+                // SAFETY: the function is called as the header says. The object exists (`object`),
+                // and the message until this returns.
                 unsafe { invoke(entry.context, object(target), &id, message) };
             });
         };
@@ -114,7 +115,8 @@ impl Chares for Program {
             );
         }
         if let Some(read_only) = self.functions.read_only {
-            // SAFETY: functions of the program are called as the header says.
+            // SAFETY: the function is called as the header says, with bytes that live until it
+            // returns.
             unsafe { read_only(self.functions.context, data.as_ptr().cast(), data.len()) };
         }
         outcome()
@@ -132,10 +134,10 @@ impl Chares for Program {
         let Some((functions, packed_bytes, pack)) = functions else {
             return ActorMessage::new(header, 0);
         };
-        // SAFETY: functions of the program are called as the header says, and the object exists.
+        // SAFETY: the function is called as the header says. The object exists (`object`).
         let bytes = unsafe { packed_bytes(functions.context, object(target)) };
         let pack = |into: &mut [u8]| {
-            // SAFETY: as above; so many bytes are there.
+            // SAFETY: as above; the caller gives memory of so many bytes.
             unsafe { pack(functions.context, object(target), into.as_mut_ptr().cast(), bytes) };
         };
         let message = if bytes < BESIDE {
@@ -163,7 +165,7 @@ impl Chares for Program {
     ) -> Result<ObjectId, String> {
         let chare = self.chare(chare)?;
         let unpack = chare.unpack.ok_or("its type has no function that unpacks it")?;
-        // SAFETY: functions of the program are called as the header says.
+        // SAFETY: the function is called as the header says, with bytes that live until it returns.
         let object = unsafe {
             unpack(chare.context, &CChareId::from(id), packed.as_ptr().cast(), packed.len())
         };
@@ -177,8 +179,8 @@ impl Chares for Program {
     fn destroy(&self, _: &Runtime, chare: u32, target: ObjectId) {
         let Ok(chare) = self.chare(chare) else { return };
         if let Some(destroy) = chare.destroy {
-            // SAFETY: functions of the program are called as the header says; the runtime forgets
-            // the object.
+            // SAFETY: the function is called as the header says. The object exists (`object`), and
+            // the runtime has forgotten it.
             unsafe { destroy(chare.context, object(target)) };
         }
     }
@@ -191,8 +193,8 @@ impl Chares for Program {
         let (reducer, combine) = found.ok_or("there is no such reducer")?;
         let mut combined = ReductionValue(std::mem::take(into));
         without_job(|| {
-            // SAFETY: functions of the program are called as the header says, and both values live
-            // until this one returns.
+            // SAFETY: the function is called as the header says, and both values live until it
+            // returns.
             unsafe { combine(reducer.context, &mut combined, value.as_ptr().cast(), value.len()) };
         });
         *into = combined.0;
@@ -203,14 +205,14 @@ impl Chares for Program {
         let call_back = self.functions.call_back;
         let call_back = call_back.ok_or("the program has no functions for results")?;
         let (at, bytes) = (value.as_ptr().cast(), value.len());
-        // SAFETY: functions of the program are called as the header says.
+        // SAFETY: the function is called as the header says, with bytes that live until it returns.
         unsafe { call_back(self.functions.context, function, at, bytes) };
         outcome()
     }
 
     fn chare_type(&self, constructor: u32) -> u32 {
         let entry = self.entry(constructor).ok();
-        // SAFETY: types of constructors are null, or registered and in place.
+        // SAFETY: the type of a constructor is null, or registered, so that it stays in place.
         let chare = entry.and_then(|entry| unsafe { entry.chare.as_ref() });
         chare.map_or(NO_TYPE, |chare| chare.number)
     }

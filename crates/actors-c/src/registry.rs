@@ -3,14 +3,13 @@
 
 use std::ffi::{CStr, c_char};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use towpath_actors::reducers::PROGRAM_REDUCERS;
 
 use crate::types::{CEntry, CReducer, CType};
 
 /// Structures of the program that were registered.
-#[derive(Clone)]
 pub(crate) struct Registry {
     types: Vec<Registered<CType>>,
     entries: Vec<Registered<CEntry>>,
@@ -20,14 +19,8 @@ pub(crate) struct Registry {
 /// A structure of the program.
 struct Registered<T>(*mut T);
 
-impl<T> Clone for Registered<T> {
-    fn clone(&self) -> Registered<T> {
-        Registered(self.0)
-    }
-}
-
-// SAFETY: the structures stay in place until the job has ended, and only the thread of the job uses
-// what the pointers point to.
+// SAFETY: the structures stay in place until the job has ended. What the pointers point to is used
+// under the lock of the registry, and by the thread of the job.
 unsafe impl<T> Send for Registered<T> {}
 
 /// Until the job starts: what is registered after that has no number.
@@ -36,8 +29,20 @@ const UNNUMBERED: u32 = u32::MAX;
 static REGISTRY: Mutex<Registry> =
     Mutex::new(Registry { types: Vec::new(), entries: Vec::new(), reducers: Vec::new() });
 
-fn with_registry(change: impl FnOnce(&mut Registry)) {
-    change(&mut REGISTRY.lock().unwrap_or_else(PoisonError::into_inner));
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// # Safety
+/// The structure stays in place until the job has ended.
+unsafe fn register<T: Named>(
+    structure: *mut T,
+    list: fn(&mut Registry) -> &mut Vec<Registered<T>>,
+) {
+    let mut registry = registry();
+    // SAFETY: it is in place, and the lock is held.
+    unsafe { (*structure).number(UNNUMBERED) };
+    list(&mut registry).push(Registered(structure));
 }
 
 /// Registers a type.
@@ -46,9 +51,8 @@ fn with_registry(change: impl FnOnce(&mut Registry)) {
 /// The structure stays in place until the job has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_register_type(chare: *mut CType) {
-    // SAFETY: it is in place.
-    unsafe { (*chare).number(UNNUMBERED) };
-    with_registry(|registry| registry.types.push(Registered(chare)));
+    // SAFETY: the caller leaves it in place.
+    unsafe { register(chare, |registry| &mut registry.types) };
 }
 
 /// Registers an entry method or a constructor.
@@ -57,9 +61,8 @@ pub unsafe extern "C" fn towpath_register_type(chare: *mut CType) {
 /// The structure stays in place until the job has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_register_entry(entry: *mut CEntry) {
-    // SAFETY: it is in place.
-    unsafe { (*entry).number(UNNUMBERED) };
-    with_registry(|registry| registry.entries.push(Registered(entry)));
+    // SAFETY: the caller leaves it in place.
+    unsafe { register(entry, |registry| &mut registry.entries) };
 }
 
 /// Registers a reducer.
@@ -68,9 +71,8 @@ pub unsafe extern "C" fn towpath_register_entry(entry: *mut CEntry) {
 /// The structure stays in place until the job has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_register_reducer(reducer: *mut CReducer) {
-    // SAFETY: it is in place.
-    unsafe { (*reducer).number(UNNUMBERED) };
-    with_registry(|registry| registry.reducers.push(Registered(reducer)));
+    // SAFETY: the caller leaves it in place.
+    unsafe { register(reducer, |registry| &mut registry.reducers) };
 }
 
 /// A structure that has a name, and is given a number.
@@ -121,24 +123,24 @@ pub(crate) struct ProgramParts {
 /// # Errors
 /// Two things have the same name.
 pub(crate) fn number() -> Result<ProgramParts, String> {
-    let registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let registry = registry();
     let mut hasher = DefaultHasher::new();
-    let types = numbered(registry.types, &mut hasher)?;
-    let entries = numbered(registry.entries, &mut hasher)?;
-    let reducers = numbered(registry.reducers, &mut hasher)?;
+    let types = numbered(&registry.types, &mut hasher)?;
+    let entries = numbered(&registry.entries, &mut hasher)?;
+    let reducers = numbered(&registry.reducers, &mut hasher)?;
     Ok(ProgramParts { types, entries, reducers, fingerprint: hasher.finish() })
 }
 
 fn numbered<T: Named>(
-    registered: Vec<Registered<T>>,
+    registered: &[Registered<T>],
     hasher: &mut DefaultHasher,
 ) -> Result<Numbered<T>, String> {
-    let named = |Registered(structure): Registered<T>| {
+    let named = |Registered(structure): &Registered<T>| {
         // SAFETY: it is in place, and has a name.
-        let name = unsafe { CStr::from_ptr((*structure).name()) };
-        (name.to_string_lossy().into_owned(), structure)
+        let name = unsafe { CStr::from_ptr((**structure).name()) };
+        (name.to_string_lossy().into_owned(), *structure)
     };
-    let mut all: Vec<(String, *mut T)> = registered.into_iter().map(named).collect();
+    let mut all: Vec<(String, *mut T)> = registered.iter().map(named).collect();
     all.sort();
     // A library that is loaded twice registers the same structure again.
     all.dedup();
@@ -150,7 +152,7 @@ fn numbered<T: Named>(
         .into_iter()
         .zip(T::FIRST..)
         .map(|((name, structure), number)| {
-            // SAFETY: it is in place, and nothing else uses it while the job starts.
+            // SAFETY: it is in place, the lock is held, and no job uses it yet.
             unsafe { (*structure).number(number) };
             // SAFETY: it stays in place, and nobody changes it, until the job has ended.
             (name, unsafe { &*structure })

@@ -78,7 +78,7 @@ impl Module {
 }
 
 fn shared(object: *mut PyObject) -> Object {
-    // SAFETY: Python keeps the objects that it has given to `towpath_python_open`.
+    // SAFETY: `take_over` has a reference to it, which it never gives back.
     unsafe { Object::shared(object) }
 }
 
@@ -95,18 +95,28 @@ pub(crate) fn with_module<T>(use_it: impl FnOnce(&Module) -> Option<T>) -> Optio
 /// Takes over what Python gives, once.
 ///
 /// # Safety
-/// The structure is filled, and its objects live as long as the process.
+/// The structure is filled, its objects exist, and the caller holds the interpreter's lock.
 pub(crate) unsafe fn take_over(interface: *const PythonInterface) {
-    // SAFETY: the caller says so; names of attributes are kept for ever.
-    let made = unsafe {
-        Module {
-            interface: interface.read(),
-            current: py::PyUnicode_InternFromString(c"current".as_ptr()),
-            waiting: py::PyUnicode_InternFromString(c"_waiting".as_ptr()),
-        }
-    };
+    // SAFETY: the caller has filled it.
+    let interface = unsafe { interface.read() };
+    let PythonInterface { accept, other, failed, flush, ndarray, array, kept, owned, job, .. } =
+        interface;
     // A second call changes nothing.
     MODULE.with(|module| {
-        module.get_or_init(|| made);
+        module.get_or_init(|| {
+            for object in [accept, other, failed, flush, ndarray, array, kept, owned, job] {
+                // SAFETY: it exists, or is null, for which this does nothing. The reference is
+                // never given back, so the object lives as long as the process.
+                unsafe { py::Py_IncRef(object) };
+            }
+            // SAFETY: these make references to texts, which are never given back either.
+            let (current, waiting) = unsafe {
+                (
+                    py::PyUnicode_InternFromString(c"current".as_ptr()),
+                    py::PyUnicode_InternFromString(c"_waiting".as_ptr()),
+                )
+            };
+            Module { interface, current, waiting }
+        });
     });
 }

@@ -22,13 +22,13 @@ static SEND: Definition = Definition(PyMethodDef {
 /// Takes over what Python gives, once, and returns the function that sends messages.
 ///
 /// # Safety
-/// The structure is filled, and its objects live as long as the process. The caller holds the
-/// interpreter's lock.
+/// The structure is filled, and its objects exist. The caller holds the interpreter's lock.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn towpath_python_open(
     interface: *const PythonInterface,
 ) -> *mut PyObject {
-    // SAFETY: the caller says so, and the definition is a constant.
+    // SAFETY: `library.py` has filled the structure, which refers to its objects during this call,
+    // and PyDLL keeps the lock. The definition is a constant.
     unsafe {
         take_over(interface);
         let definition = (&raw const SEND.0).cast_mut();
