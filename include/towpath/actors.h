@@ -77,7 +77,8 @@ typedef struct towpath_message {
 } towpath_message;
 
 /* Makes a message with a payload of so many bytes, whose content is arbitrary; entry, flags,
- * priority and reference are 0. It is sent, or freed, once. */
+ * priority and reference are 0. It is sent, or freed, once. For more bytes than any machine has, the
+ * payload is null, and sending it fails. */
 void towpath_message_new(size_t bytes, towpath_message *message);
 /* Frees a message that was made and not sent, or that was kept. */
 void towpath_message_free(towpath_message *message);

@@ -30,21 +30,16 @@ const ACTORS: (&str, &str, &str, &str) = (
 const LINKED_ACTORS: &str = "towpath_actors -Wl,--push-state,--no-as-needed \
                              -l:libtowpath-malloc.so -Wl,--pop-state";
 
-/// What its Python module needs besides, in the same form.
-const ACTORS_OF_PYTHON: (&str, &str, &str, &str) = (
-    "towpath-actors-python",
-    "libtowpath_actors_python.so",
-    "libtowpath_actors_python.so.0",
-    "libtowpath_actors_python.so",
-);
-
 /// Where the Python modules are; in the wheel they are among those of its environment.
 const PYTHON_MODULES: &str = "lib/python";
 
-/// The library that mpiexec preloads if malloc is to allocate shared memory: its package, the file
-/// that cargo builds, the name under which it is installed.
-const PRELOADED: (&str, &str, &str) =
-    ("towpath-malloc", "libtowpath_malloc.so", "libtowpath-malloc.so");
+/// Libraries that nobody links: what the Python module of chares needs besides, and what mpiexec
+/// preloads if malloc is to allocate shared memory. For each, its package, the file that cargo
+/// builds, and the name under which it is installed.
+const LOADED: [(&str, &str, &str); 2] = [
+    ("towpath-actors-python", "libtowpath_actors_python.so", "libtowpath_actors_python.so.0"),
+    ("towpath-malloc", "libtowpath_malloc.so", "libtowpath-malloc.so"),
+];
 
 /// Name of the cargo feature and of the cargo profile of the libraries with the strict channel, and
 /// of their directory in lib/.
@@ -145,7 +140,7 @@ fn interfaces() -> impl Iterator<Item = &'static str> {
 
 /// The packages of all libraries.
 fn packages() -> impl Iterator<Item = &'static str> {
-    interfaces().chain([ACTORS.0, ACTORS_OF_PYTHON.0, PRELOADED.0])
+    interfaces().chain([ACTORS.0]).chain(LOADED.map(|library| library.0))
 }
 
 fn target_directory(root: &Path) -> PathBuf {
@@ -239,11 +234,13 @@ fn copy_stripped(from: &Path, to: &Path) -> Result<(), String> {
 }
 
 fn libraries(target: &Path, lib: &Path) -> Result<(), String> {
-    for (_, built, installed, linked) in LIBRARIES.iter().chain([&ACTORS, &ACTORS_OF_PYTHON]) {
+    for (_, built, installed, linked) in LIBRARIES.iter().chain([&ACTORS]) {
         copy_stripped(&target.join(built), &lib.join(installed))?;
         write(&lib.join(linked), &format!("INPUT({installed})\n"), false)?;
     }
-    copy_stripped(&target.join(PRELOADED.1), &lib.join(PRELOADED.2))?;
+    for (_, built, installed) in LOADED {
+        copy_stripped(&target.join(built), &lib.join(installed))?;
+    }
     for (name, stands_for, linked) in SHIMS {
         shim(lib, name, stands_for)?;
         if let Some(linked) = linked {

@@ -22,9 +22,8 @@ pub(crate) fn status(result: Result<(), String>) -> c_int {
 
 fn keep(sentence: &str) {
     // A sentence with a zero byte ends there.
-    let bytes: Vec<u8> = sentence.bytes().take_while(|byte| *byte != 0).collect();
-    let sentence = CString::new(bytes).expect("no byte is zero");
-    LAST_ERROR.with_borrow_mut(|last| *last = sentence);
+    let sentence = sentence.split('\0').next().unwrap_or_default();
+    LAST_ERROR.with_borrow_mut(|last| *last = CString::new(sentence).unwrap_or_default());
 }
 
 /// Why the last function has failed.

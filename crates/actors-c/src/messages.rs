@@ -15,7 +15,8 @@ use crate::current::with_runtime;
 use crate::failure::status;
 use crate::types::{CCallback, CMessage};
 
-const NOT_THE_PROGRAMS: &str = "the message has been sent or freed, or was received and not kept";
+const NOT_THE_PROGRAMS: &str = "the message has been sent or freed, was received and not kept, or \
+                                was made for more bytes than there can be";
 
 /// `memory` of a message that the library has, and the program only reads: it was sent, freed, or
 /// received and not kept. The program leaves `memory` as it is.
@@ -25,7 +26,7 @@ const RECEIVED: [usize; 2] = [0, 0];
 const LONGEST_PAYLOAD: usize = 1 << 46;
 
 impl CMessage {
-    /// No message: one of more bytes than there can be.
+    /// What `towpath_message_new` gives for more bytes than there can be.
     const NONE: CMessage = CMessage {
         payload: ptr::null_mut(),
         bytes: 0,

@@ -1,7 +1,6 @@
 // Callbacks: who is told of a result. They can be sent to other ranks.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <unordered_map>
 

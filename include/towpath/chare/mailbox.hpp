@@ -1,6 +1,7 @@
 // Messages that a coroutine takes one after the other.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 
 #include "task.hpp"

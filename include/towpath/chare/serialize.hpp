@@ -5,6 +5,7 @@
 // which measures, writes and reads. Types that can be copied byte by byte need none.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <concepts>
@@ -326,7 +327,6 @@ public:
             throw Error("a message or a packed object has fewer bytes than its type needs; do all "
                         "ranks run the same program?");
     }
-    bool is_at_end() const { return offset_ == size_; }
 
 private:
     const std::byte *begin_;

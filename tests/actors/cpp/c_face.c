@@ -209,6 +209,9 @@ static void test_broken_messages(void) {
     towpath_message_new(10, &message);
     message.bytes = (size_t)-1;
     towpath_message_free(&message);
+    towpath_message_new((size_t)-1, &message);
+    CHECK(message.payload == NULL && message.bytes == 0);
+    CHECK(towpath_invoke(&id, &message) == -1 && strstr(towpath_error(), "more bytes than"));
     towpath_message_new(0, &message);
     id.index.length = 7;
     CHECK(towpath_invoke(&id, &message) == -1 && strstr(towpath_error(), "0 to 6 words"));
