@@ -22,9 +22,9 @@ double seconds(Clock::time_point since) {
 constexpr int many = 1000000, some = 100000, few = 1000, packed = 64 << 10;
 
 long resident() {
-    long pages = 0, shared = 0;
+    long pages = 0, size = 0;
     if (std::FILE *file = std::fopen("/proc/self/statm", "r")) {
-        if (std::fscanf(file, "%ld %ld", &shared, &pages) != 2)
+        if (std::fscanf(file, "%ld %ld", &size, &pages) != 2)
             pages = 0;
         std::fclose(file);
     }
@@ -97,7 +97,7 @@ Task<> broadcasts() {
 
 Task<> migrations() {
     auto all = create_array<Large>({few}, packed);
-    // To and fro: element by element, as far as its rank is even or odd.
+    // Each element goes to the rank that is `shift` ranks beyond its home.
     auto round = [&](int shift) -> Task<> {
         Future<> done;
         for (int at = 0; at < few; ++at)

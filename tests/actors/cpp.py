@@ -8,7 +8,8 @@
 A program passes when it ends with status 0 and has said "ok": on Towpath with one to four ranks, by
 both ABIs, and on MPICH. A case of failures.cpp passes when all ranks end with the code and one has
 said the sentence, or, if it writes to what it was lent, when it dies with the sentence; a case of
-refused.cpp when the compiler says the sentence. Prints "N passed, M failed".
+refused.cpp when the compiler says the sentence. Programs in benchmarks/chares are compiled only.
+Prints "N passed, M failed".
 """
 
 import argparse
@@ -29,6 +30,7 @@ BINARIES = environments.BUILD / "tests/actors"
 STANDARD, MPICH = "libmpi_abi.so.1", "libmpi.so.12"
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 INCLUDE = ["-I", environments.ROOT / "include"]
+BENCHMARKS = environments.ROOT / "benchmarks/chares"
 PROGRAMS = ["parameters", "collections", "reductions", "coroutines", "traffic", "c_face"]
 WITH_MPI = "with_mpi"
 REFUSED = re.compile(r"defined\((\w+)\) // (.*)")
@@ -103,17 +105,19 @@ def compiled(source, binary, options, compiler, flags):
     return (None if status else BINARIES / binary), output
 
 
+def flags_of(options, wrapper):
+    """What a compiler script of MPI adds."""
+    words = [options.prefix / "bin" / wrapper, "-show"]
+    return output_of(words, environments.clean_environment(), 60)[1].split()[1:]
+
+
 def compile_all(options):
     """Compiles all programs, two at a time: what `compiled` says by the name of the program."""
-    def flags_of(wrapper):
-        words = [options.prefix / "bin" / wrapper, "-show"]
-        return output_of(words, environments.clean_environment(), 60)[1].split()[1:]
-
     cpp = ["g++", "-std=c++20"]
     todo = {name: (f"{name}.cpp", cpp, []) for name in [*PROGRAMS, "failures"]}
     todo["c_face"] = ("c_face.c", ["gcc", "-std=gnu11"], [])
-    todo[WITH_MPI] = ("with_mpi.cpp", cpp, flags_of("mpicxx_abi"))
-    todo[f"{WITH_MPI}-mpich"] = ("with_mpi.cpp", cpp, flags_of("mpicxx"))
+    todo[WITH_MPI] = ("with_mpi.cpp", cpp, flags_of(options, "mpicxx_abi"))
+    todo[f"{WITH_MPI}-mpich"] = ("with_mpi.cpp", cpp, flags_of(options, "mpicxx"))
     if shutil.which("clang++"):
         clang = ["clang++", "-std=c++20"]
         todo |= {f"{name}-clang": (f"{name}.cpp", clang, []) for name in PROGRAMS[:-1]}
@@ -182,15 +186,27 @@ def run_writes(options, binary):
             yield name, bool(is_well), output
 
 
+def checked(source, flags):
+    """Status and output of the compiler, which makes nothing of a source."""
+    words = ["g++", "-std=c++20", *WARNINGS, "-fsyntax-only", *INCLUDE, source, *flags]
+    return output_of(words, environments.clean_environment(), 60)
+
+
+def run_benchmarks(options):
+    for source in sorted(BENCHMARKS.glob("*.cpp")):
+        name = f"benchmarks, {source.name}"
+        if re.search(options.filter, name):
+            status, output = checked(source, flags_of(options, "mpicxx_abi"))
+            yield name, status == 0, output
+
+
 def run_refused(options):
     cases = REFUSED.findall((SOURCES / "refused.cpp").read_text())
     cases = [(case, sentence) for case, sentence in [("", ""), *cases]
              if re.search(options.filter, f"refused, {case}")]
 
     def compile_one(case):
-        words = ["g++", "-std=c++20", *WARNINGS, "-fsyntax-only", *INCLUDE, SOURCES / "refused.cpp"]
-        words += [f"-D{case}"] if case else []
-        return output_of(words, environments.clean_environment(), 60)
+        return checked(SOURCES / "refused.cpp", [f"-D{case}"] if case else [])
 
     with ThreadPoolExecutor(2) as pool:
         outcomes = pool.map(compile_one, [case for case, _ in cases])
@@ -207,6 +223,7 @@ def results(options):
         yield from run_failures(options, binary)
         yield from run_writes(options, binary)
     yield from run_refused(options)
+    yield from run_benchmarks(options)
 
 
 def main():
