@@ -5,7 +5,9 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 
 use towpath_actors::arrays::kept;
-use towpath_actors::message::{Block, HEADER_BYTES, MessageKind, MessageParts, PRIORITY};
+use towpath_actors::message::{
+    Block, HEADER_BYTES, LONG_PRIORITY, MessageKind, MessageParts, PRIORITY,
+};
 use towpath_actors::{
     ActorHeader, ActorMessage, ArrayMemory, ChareCallback, CollectionId, Index, MessageArray,
     MessageHandle, Runtime,
@@ -42,6 +44,8 @@ impl CMessage {
     /// Gives a message to the program.
     fn give(message: ActorMessage) -> CMessage {
         let header = *message.header();
+        // Then the payload would not be behind the header.
+        debug_assert!(header.flags & LONG_PRIORITY == 0, "no function sends such a message");
         CMessage {
             entry: header.entry,
             flags: u32::from(header.flags),
