@@ -71,8 +71,8 @@ typedef struct towpath_message {
     uint32_t flags;     /* of the above */
     int32_t priority;   /* smaller is more urgent */
     uint32_t reference; /* the number by which a chare finds the message that it expects */
-    uintptr_t memory[2]; /* the library's own */
-    void *arrays;
+    void *memory;       /* the library's own */
+    const void *arrays; /* the library's own */
     size_t array_count; /* read only */
 } towpath_message;
 

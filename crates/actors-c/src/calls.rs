@@ -142,11 +142,11 @@ pub unsafe extern "C" fn towpath_invoke(id: *const CChareId, message: *mut CMess
     let result = with_runtime(|runtime| {
         let to = id.id()?;
         let (kind, index) = (MessageKind::Invoke, Some(&to.index));
-        // SAFETY: `give_memory` has made it, unless `memory` is RECEIVED: then this refuses it.
+        // SAFETY: the program leaves its `memory` as it is.
         let message = unsafe { sent.addressed(kind, to.collection, index) }?;
         runtime.invoke(message).map_err(sentence)
     });
-    // SAFETY: this does nothing with a message that was sent: its `memory` is RECEIVED.
+    // SAFETY: this does nothing with a message that was sent.
     unsafe { towpath_message_free(message) };
     status(result)
 }

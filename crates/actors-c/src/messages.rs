@@ -1,13 +1,10 @@
 //! Messages as C sees them: a payload, which the program fills in place, and a part of the header.
 
 use std::ffi::{c_int, c_void};
-use std::mem::ManuallyDrop;
 use std::ptr;
 
 use towpath_actors::arrays::kept;
-use towpath_actors::message::{
-    Block, HEADER_BYTES, LONG_PRIORITY, MessageKind, MessageParts, PRIORITY,
-};
+use towpath_actors::message::{HEADER_BYTES, LONG_PRIORITY, MessageBuffer, MessageKind, PRIORITY};
 use towpath_actors::{
     ActorHeader, ActorMessage, ArrayMemory, ChareCallback, CollectionId, Index, MessageArray,
     MessageHandle, Runtime,
@@ -20,15 +17,12 @@ use crate::types::{CCallback, CMessage};
 const NOT_THE_PROGRAMS: &str = "the message has been sent or freed, was received and not kept, or \
                                 was made for more bytes than there can be";
 
-/// `memory` of a message that the library has, and the program only reads: it was sent, freed, or
-/// received and not kept. The program leaves `memory` as it is.
-const RECEIVED: [usize; 2] = [0, 0];
-
 /// Bytes of the longest payload; no machine has more.
 const LONGEST_PAYLOAD: usize = 1 << 46;
 
 impl CMessage {
-    /// What `towpath_message_new` gives for more bytes than there can be.
+    /// A message that the program does not have. What `towpath_message_new` gives for more bytes
+    /// than there can be.
     const NONE: CMessage = CMessage {
         payload: ptr::null_mut(),
         bytes: 0,
@@ -36,8 +30,8 @@ impl CMessage {
         flags: 0,
         priority: 0,
         reference: 0,
-        memory: RECEIVED,
-        arrays: ptr::null_mut(),
+        memory: ptr::null_mut(),
+        arrays: ptr::null(),
         array_count: 0,
     };
 
@@ -57,72 +51,55 @@ impl CMessage {
 
     /// Gives a message to the program, whose header is arbitrary.
     fn give_memory(message: ActorMessage) -> CMessage {
-        let MessageParts { blocks, bytes, arrays } = message.into_parts();
-        let mut blocks = ManuallyDrop::new(blocks);
-        let (arrays, array_count) = given(arrays);
-        CMessage {
-            payload: blocks.as_mut_ptr().cast::<u8>().wrapping_add(HEADER_BYTES).cast(),
-            bytes: bytes - HEADER_BYTES,
-            memory: [blocks.len(), blocks.capacity()],
-            arrays,
-            array_count,
-            ..CMessage::NONE
-        }
+        let mut buffer = message.into_buffer();
+        let payload = &mut buffer.bytes_mut()[HEADER_BYTES..];
+        let (payload, bytes) = (payload.as_mut_ptr().cast(), payload.len());
+        let (arrays, array_count) = (buffer.arrays().as_ptr(), buffer.arrays().len());
+        let memory = Box::into_raw(buffer);
+        CMessage { payload, bytes, memory, arrays, array_count, ..CMessage::NONE }
     }
 
-    /// How many bytes its payload has memory for, while the program has it.
-    fn room(&self) -> usize {
-        self.memory[0] * size_of::<Block>() - HEADER_BYTES
-    }
-
-    /// Takes a message back, with what the program has said in its header.
+    /// The memory of the message, while the program has it: it was made or kept, and not sent or
+    /// freed since.
+    ///
+    /// # Errors
+    /// The program has no such message.
     ///
     /// # Safety
-    /// `give_memory` has made it, and it has not been taken back since.
-    unsafe fn take(&mut self) -> ActorMessage {
-        let bytes = HEADER_BYTES + self.bytes.min(self.room());
-        let [length, capacity] = std::mem::replace(&mut self.memory, RECEIVED);
-        let memory = self.payload.cast::<u8>().wrapping_sub(HEADER_BYTES).cast::<Block>();
-        // SAFETY: these are the parts of the vector that `give_memory` took apart.
-        let blocks = unsafe { Vec::from_raw_parts(memory, length, capacity) };
-        self.payload = ptr::null_mut();
-        // SAFETY: these are the arrays that `give_memory` gave, or that were added since.
-        let arrays = unsafe { self.take_arrays() };
-        ActorMessage::from_parts(MessageParts { blocks, bytes, arrays })
+    /// `memory` is that of `give_memory`, or null: the program leaves it as it is.
+    unsafe fn buffer(&mut self) -> Result<&mut MessageBuffer, String> {
+        // SAFETY: the program has it alone, because `take` leaves null.
+        unsafe { self.memory.as_mut() }.ok_or_else(|| NOT_THE_PROGRAMS.into())
     }
 
-    /// Takes the arrays of a message back.
+    /// Takes the memory of a message back, if the program has it.
     ///
     /// # Safety
-    /// As for `take`.
-    unsafe fn take_arrays(&mut self) -> Vec<MessageArray> {
-        let arrays = std::mem::replace(&mut self.arrays, ptr::null_mut());
-        let count = std::mem::take(&mut self.array_count);
-        if arrays.is_null() {
-            return Vec::new();
+    /// As for `buffer`.
+    unsafe fn take(&mut self) -> Option<Box<MessageBuffer>> {
+        let memory = std::mem::replace(&mut self.memory, ptr::null_mut());
+        if memory.is_null() {
+            return None;
         }
-        // SAFETY: `given` has taken a boxed slice of so many arrays apart.
-        unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(arrays, count)) }.into_vec()
+        (self.payload, self.arrays, self.array_count) = (ptr::null_mut(), ptr::null(), 0);
+        // SAFETY: it was made by `Box::into_raw`, and `memory` is null once it was taken back.
+        Some(unsafe { Box::from_raw(memory) })
     }
 
     /// Adds an array. Returns its number, or -1.
     ///
     /// # Safety
-    /// As for `take`, or its `memory` is RECEIVED.
+    /// As for `buffer`.
     unsafe fn add(
         &mut self,
         array: impl FnOnce(&Runtime) -> Result<MessageArray, String>,
     ) -> c_int {
         let number = self.array_count;
         let added = with_runtime(|runtime| {
-            if self.memory == RECEIVED {
-                return Err(NOT_THE_PROGRAMS.into());
-            }
-            let array = array(runtime)?;
-            // SAFETY: `memory` is not RECEIVED, so nothing has taken the message back.
-            let mut arrays = unsafe { self.take_arrays() };
-            arrays.push(array);
-            (self.arrays, self.array_count) = given(arrays);
+            // SAFETY: as the caller says.
+            let arrays = unsafe { self.buffer() }?.arrays_mut();
+            arrays.push(array(runtime)?);
+            (self.arrays, self.array_count) = (arrays.as_ptr(), arrays.len());
             Ok(())
         });
         if status(added) == 0 { number as c_int } else { -1 }
@@ -131,13 +108,13 @@ impl CMessage {
     /// The arrays of a message that the program has.
     ///
     /// # Safety
-    /// As for `take`, or its `memory` is RECEIVED.
+    /// As for `buffer`.
     unsafe fn arrays(&self) -> &[MessageArray] {
         if self.arrays.is_null() {
             return &[];
         }
-        // SAFETY: they are those that `given` has given, or those of the handle that
-        // `ReceivedMessage` keeps; `take` leaves null.
+        // SAFETY: they are those of the message that `memory` or the handle of `ReceivedMessage`
+        // keeps; `take` leaves null.
         unsafe { std::slice::from_raw_parts(self.arrays, self.array_count) }
     }
 
@@ -147,41 +124,34 @@ impl CMessage {
     /// The program has no such message.
     ///
     /// # Safety
-    /// As for `take`, or its `memory` is RECEIVED.
+    /// As for `buffer`.
+    #[inline]
     pub(crate) unsafe fn addressed(
         &mut self,
         kind: MessageKind,
         collection: CollectionId,
         index: Option<&Index>,
     ) -> Result<ActorMessage, String> {
-        if self.memory == RECEIVED {
-            return Err(NOT_THE_PROGRAMS.into());
-        }
-        let room = self.room();
-        if self.bytes > room {
+        let bytes = self.bytes;
+        // SAFETY: as the caller says.
+        let buffer = unsafe { self.buffer() }?;
+        let room = buffer.room() - HEADER_BYTES;
+        if bytes > room {
             return Err(format!(
-                "the message was made for {room} bytes at most, but now says {}; it may shrink, \
-                 not grow",
-                self.bytes
+                "the message was made for {room} bytes at most, but now says {bytes}; it may \
+                 shrink, not grow"
             ));
         }
+        buffer.resize(HEADER_BYTES + bytes);
         let mut header = ActorHeader::new(kind, collection.0, index, self.entry);
         header.flags = (self.flags & SETTABLE) as u16;
         (header.priority, header.reference) = (self.priority, self.reference);
-        // SAFETY: `memory` is not RECEIVED, so `give_memory` has made it and nothing took it back.
-        let mut message = unsafe { self.take() };
+        // SAFETY: as the caller says.
+        let buffer = unsafe { self.take() }.ok_or(NOT_THE_PROGRAMS)?;
+        let mut message = ActorMessage::from_buffer(buffer);
         *message.header_mut() = header;
         Ok(message)
     }
-}
-
-/// Arrays as the program's message has them.
-fn given(arrays: Vec<MessageArray>) -> (*mut MessageArray, usize) {
-    if arrays.is_empty() {
-        return (ptr::null_mut(), 0);
-    }
-    let count = arrays.len();
-    (Box::into_raw(arrays.into_boxed_slice()).cast(), count)
 }
 
 /// An array in the memory of the program, which does not change it until it is told.
@@ -219,8 +189,8 @@ impl ReceivedMessage {
             flags: u32::from(header.flags),
             priority: header.priority,
             reference: header.reference,
-            memory: RECEIVED,
-            arrays: handle.arrays().as_ptr().cast_mut(),
+            memory: ptr::null_mut(),
+            arrays: handle.arrays().as_ptr(),
             array_count: handle.arrays().len(),
         };
         ReceivedMessage { message, handle: Some(handle) }
@@ -250,12 +220,9 @@ pub unsafe extern "C" fn towpath_message_new(bytes: usize, message: *mut CMessag
 /// It is such a message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_message_free(message: *mut CMessage) {
-    // SAFETY: the message exists.
-    let message = unsafe { &mut *message };
-    if message.memory != RECEIVED {
-        // SAFETY: `memory` is not RECEIVED, so nothing has taken the message back.
-        drop(unsafe { message.take() });
-    }
+    // SAFETY: the message exists, and the program leaves its `memory` as it is.
+    let buffer = unsafe { (*message).take() };
+    drop(buffer.map(ActorMessage::from_buffer));
 }
 
 /// In an entry method: the message belongs to the program.
@@ -265,7 +232,7 @@ pub unsafe extern "C" fn towpath_message_free(message: *mut CMessage) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_message_keep(message: *mut CMessage) {
     // SAFETY: the message exists.
-    if unsafe { (*message).memory } != RECEIVED {
+    if unsafe { !(*message).memory.is_null() } {
         return;
     }
     // SAFETY: methods are given the first field of such a structure, which lives until they return.
@@ -294,7 +261,7 @@ pub unsafe extern "C" fn towpath_message_add_array(
         let done = done.map_or(Ok(ChareCallback::Ignore), CCallback::callback)?;
         Ok(runtime.array(Box::new(ProgramArray { data: data.cast(), bytes: length }), done))
     };
-    // SAFETY: `give_memory` has made it, unless its `memory` is RECEIVED.
+    // SAFETY: the program leaves its `memory` as it is.
     unsafe { message.add(array) }
 }
 
@@ -310,7 +277,7 @@ pub unsafe extern "C" fn towpath_message_add_copy(
 ) -> c_int {
     // SAFETY: so many bytes are there.
     let content = unsafe { bytes(data, length) };
-    // SAFETY: `give_memory` has made it, unless its `memory` is RECEIVED.
+    // SAFETY: the program leaves its `memory` as it is.
     unsafe { (*message).add(|runtime| Ok(runtime.copied_array(content))) }
 }
 

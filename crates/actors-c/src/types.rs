@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 
+use towpath_actors::message::MessageBuffer;
 use towpath_actors::{
     ChareCallback, ChareId, CollectionId, CollectionOptions, HomeMap, Index, MessageArray,
 };
@@ -20,18 +21,17 @@ pub(crate) struct CIndex {
 impl CIndex {
     /// The index; an error if its length is not one.
     pub(crate) fn index(&self) -> Result<Index, String> {
-        let words = usize::try_from(self.length).ok().and_then(|length| self.words.get(..length));
-        words
-            .and_then(Index::new)
+        let length = u8::try_from(self.length).ok();
+        length
+            .and_then(|length| Index::of(self.words, length))
             .ok_or_else(|| format!("an index has 0 to 6 words, but its length is {}", self.length))
     }
 }
 
 impl From<Index> for CIndex {
     fn from(index: Index) -> CIndex {
-        let mut words = [0; 6];
-        words[..index.words().len()].copy_from_slice(index.words());
-        CIndex { words, length: index.words().len() as i32 }
+        let (words, length) = index.parts();
+        CIndex { words, length: i32::from(length) }
     }
 }
 
@@ -70,16 +70,16 @@ pub struct CMessage {
     pub(crate) flags: u32,
     pub(crate) priority: i32,
     pub(crate) reference: u32,
-    pub(crate) memory: [usize; 2],
-    pub(crate) arrays: *mut MessageArray,
+    pub(crate) memory: *mut MessageBuffer,
+    pub(crate) arrays: *const MessageArray,
     pub(crate) array_count: usize,
 }
 
 // As in actors.h.
 const _: () = assert!(
-    size_of::<CMessage>() == 64
+    size_of::<CMessage>() == 56
         && offset_of!(CMessage, memory) == 32
-        && offset_of!(CMessage, arrays) == 48
+        && offset_of!(CMessage, arrays) == 40
 );
 
 /// `towpath_type`.

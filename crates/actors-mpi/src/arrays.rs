@@ -145,7 +145,7 @@ pub(crate) struct IncomingArray {
 }
 
 /// Takes what stands behind the payload off a message; `None` if that makes no sense.
-pub(crate) fn undescribed(message: ActorMessage) -> Option<(ActorMessage, Vec<IncomingArray>)> {
+pub(crate) fn undescribed(mut message: ActorMessage) -> Option<(ActorMessage, Vec<IncomingArray>)> {
     let (behind, last) = message.payload().split_last_chunk::<LAST>()?;
     let count = usize::try_from(u64::from_ne_bytes(*last)).ok()?;
     let descriptors = count.checked_mul(size_of::<ArrayDescriptor>())?;
@@ -178,10 +178,7 @@ pub(crate) fn undescribed(message: ActorMessage) -> Option<(ActorMessage, Vec<In
     let arrays = arrays?;
     let mut header = *message.header();
     header.flags &= !ARRAYS;
-    let front = message.bytes().len() - message.payload().len();
-    let mut parts = message.into_parts();
-    parts.bytes = front + payload;
-    let mut message = ActorMessage::from_parts(parts);
+    message.resize(payload);
     *message.header_mut() = header;
     Some((message, arrays))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 
 use towpath_actors::arrays::PooledArray;
-use towpath_actors::message::{ARRAYS, HEADER_BYTES, MessageHandle};
+use towpath_actors::message::{ARRAYS, HEADER_BYTES, MessageHandle, PREFIX_BYTES};
 use towpath_actors::{ActorMessage, ArrayMemory, MachineLayer, MessageArray, WritableArray};
 use towpath_machine::clock;
 
@@ -18,11 +18,15 @@ use crate::arrays::{self, ArrayRoute, IncomingArray, ReleasedArrays, ViewedArray
 use crate::library::{Functions, LibraryAbi, LibraryError, find};
 use crate::pauses::Pauses;
 use crate::shared::{SHORTEST_BLOCK, SharedBlock, SharedHeap, SharedMemory};
-use crate::slots::{ANNOUNCEMENT, Arrived, MESSAGE, RELEASE, SLOT_BYTES, Slots, succeeded};
+use crate::slots::{
+    ANNOUNCEMENT, Arrived, MESSAGE, RELEASE, SLOT_BYTES, Slots, WITHOUT_PREFIX, succeeded,
+};
 
 /// Longer arrays in private memory are left to the MPI library, whose two sides copy at the same
 /// time.
 const LONGEST_COPY: usize = 4 << 20;
+/// How often a rank that waits for anything looks for short messages only, at first.
+const SHORT_TESTS: u32 = 100;
 
 /// A layer over the MPI library of the process, which it initializes if nobody has. All ranks of
 /// `MPI_COMM_WORLD` call this.
@@ -73,6 +77,8 @@ struct LongReceive<A: BinaryInterface> {
 /// What is being sent.
 enum SendMemory {
     Message(MessageHandle),
+    /// A message without the prefix of its header.
+    WithoutPrefix(MessageHandle),
     /// An announcement, or the name of an array.
     Number(Box<[u8; 8]>),
     Array(MessageArray),
@@ -83,9 +89,11 @@ impl SendMemory {
         SendMemory::Number(Box::new(number.to_ne_bytes()))
     }
 
+    #[inline]
     fn bytes(&self) -> &[u8] {
         match self {
             SendMemory::Message(message) => message.bytes(),
+            SendMemory::WithoutPrefix(message) => &message.bytes()[PREFIX_BYTES..],
             SendMemory::Number(bytes) => &bytes[..],
             SendMemory::Array(array) => array.bytes(),
         }
@@ -160,12 +168,15 @@ impl<A: BinaryInterface> MpiLayer<A> {
             return self.send_with_arrays(to, &message);
         }
         let bytes = message.bytes().len();
-        let mut comm = self.comm;
         if bytes > SLOT_BYTES {
-            self.isend(SendMemory::number(bytes as u64), to, ANNOUNCEMENT, comm)?;
-            comm = self.long;
+            self.isend(SendMemory::number(bytes as u64), to, ANNOUNCEMENT, self.comm)?;
+            return self.isend(SendMemory::Message(message), to, MESSAGE, self.long);
         }
-        self.isend(SendMemory::Message(message), to, MESSAGE, comm)
+        if message.prefix_is_zero() {
+            let memory = SendMemory::WithoutPrefix(message);
+            return self.isend(memory, to, WITHOUT_PREFIX, self.comm);
+        }
+        self.isend(SendMemory::Message(message), to, MESSAGE, self.comm)
     }
 
     /// A block of shared memory, if that pays and there is room.
@@ -352,6 +363,22 @@ impl<A: BinaryInterface> MpiLayer<A> {
         Ok(())
     }
 
+    /// Waits until something has arrived or has been sent.
+    fn wait_long(&mut self) -> Result<bool, LibraryError> {
+        if self.waited.is_some() {
+            return Ok(false);
+        }
+        self.send_releases()?;
+        // To look for short messages only takes least.
+        for _ in 0..if self.receives.is_empty() { SHORT_TESTS } else { 0 } {
+            if self.test_slots()? {
+                return Ok(false);
+            }
+        }
+        let mut none = A::REQUEST_NULL;
+        self.wait_for_any(&mut none)
+    }
+
     /// Waits until something has arrived or has been sent, or a barrier, which may be none, is
     /// complete. Whether it is.
     fn wait_for_any(&mut self, barrier: &mut A::Handle) -> Result<bool, LibraryError> {
@@ -380,16 +407,21 @@ impl<A: BinaryInterface> MpiLayer<A> {
             // Short messages are urgent, and to look for them only takes least.
             let found = if pauses.is_next() || !self.receives.is_empty() {
                 self.test_any()?
-            } else if let Some(arrived) = self.slots.poll(&self.mpi)? {
-                self.waited = self.arrived(arrived)?;
-                true
             } else {
-                false
+                self.test_slots()?
             };
             if found || pauses.pause() {
                 return Ok(!found);
             }
         }
+    }
+
+    /// Whether something has arrived in a slot.
+    #[inline]
+    fn test_slots(&mut self) -> Result<bool, LibraryError> {
+        let Some(arrived) = self.slots.poll(&self.mpi)? else { return Ok(false) };
+        self.waited = self.arrived(arrived)?;
+        Ok(true)
     }
 
     /// Whether something has arrived or has been sent.
@@ -545,10 +577,9 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> bool {
-        let mut none = A::REQUEST_NULL;
         let waited = match limit {
             Some(limit) => self.wait_at_most(limit),
-            None => self.wait_for_any(&mut none),
+            None => self.wait_long(),
         };
         self.or_abort(waited)
     }

@@ -21,6 +21,8 @@ pub(crate) const MESSAGE: c_int = 0;
 pub(crate) const ANNOUNCEMENT: c_int = 1;
 /// Tag of what says that nobody reads an array any more.
 pub(crate) const RELEASE: c_int = 2;
+/// Tag of messages without the prefix of their header, which is zero.
+pub(crate) const WITHOUT_PREFIX: c_int = 3;
 
 /// Something has arrived.
 pub(crate) enum Arrived {
@@ -36,13 +38,16 @@ pub(crate) struct Slots<A: BinaryInterface> {
     memory: Vec<ActorMessage>,
     requests: Vec<A::Handle>,
     oldest: usize,
+    /// The slot before the oldest one has been emptied and its receive is not posted again: that
+    /// can wait until the message has been handled.
+    is_emptied: bool,
 }
 
 impl<A: BinaryInterface> Slots<A> {
     /// Posts all receives on a communicator.
     pub(crate) fn new(mpi: &Functions<A>, comm: A::Handle) -> Result<Slots<A>, LibraryError> {
         let memory = (0..SLOTS).map(|_| ActorMessage::with_bytes(SLOT_BYTES)).collect();
-        let mut slots = Slots { memory, requests: Vec::new(), oldest: 0 };
+        let mut slots = Slots { memory, requests: Vec::new(), oldest: 0, is_emptied: false };
         for slot in &mut slots.memory {
             let (to, mut request) = (slot.bytes_mut().as_mut_ptr().cast(), A::REQUEST_NULL);
             // SAFETY: the memory of a slot is SLOT_BYTES long and on the heap, and is never freed
@@ -70,9 +75,19 @@ impl<A: BinaryInterface> Slots<A> {
         self.requests[self.oldest]
     }
 
+    /// Posts the receive of the slot that was emptied.
+    #[inline]
+    pub(crate) fn post(&mut self, mpi: &Functions<A>) -> Result<(), LibraryError> {
+        if !std::mem::take(&mut self.is_emptied) {
+            return Ok(());
+        }
+        start(mpi, &mut self.requests[(self.oldest + SLOTS - 1) % SLOTS])
+    }
+
     /// What has arrived in the oldest slot.
     #[inline]
     pub(crate) fn poll(&mut self, mpi: &Functions<A>) -> Result<Option<Arrived>, LibraryError> {
+        self.post(mpi)?;
         let (mut flag, mut status) = (0, A::EMPTY);
         // SAFETY: the request is active, and its status and flag are local.
         let code = unsafe { (mpi.test)(&mut self.requests[self.oldest], &mut flag, &mut status) };
@@ -80,7 +95,7 @@ impl<A: BinaryInterface> Slots<A> {
         if flag == 0 { Ok(None) } else { self.take(mpi, &status).map(Some) }
     }
 
-    /// Takes what the oldest slot has received, and posts its receive again.
+    /// Takes what the oldest slot has received.
     pub(crate) fn take(
         &mut self,
         mpi: &Functions<A>,
@@ -97,6 +112,10 @@ impl<A: BinaryInterface> Slots<A> {
         let arrived = match A::tag(status) {
             ANNOUNCEMENT => Arrived::Announced(from, number()? as usize),
             RELEASE => Arrived::Released(number()?),
+            WITHOUT_PREFIX => {
+                let message = ActorMessage::with_prefix(received).ok_or(LibraryError::Unknown)?;
+                Arrived::Message(from, message)
+            }
             _ if received.len() < HEADER_BYTES => return Err(LibraryError::Unknown),
             _ => {
                 let mut message = ActorMessage::with_bytes(received.len());
@@ -104,13 +123,15 @@ impl<A: BinaryInterface> Slots<A> {
                 Arrived::Message(from, message)
             }
         };
-        start(mpi, &mut self.requests[self.oldest])?;
+        self.post(mpi)?;
+        self.is_emptied = true;
         self.oldest = (self.oldest + 1) % SLOTS;
         Ok(arrived)
     }
 
     /// Ends all receives.
     pub(crate) fn close(&mut self, mpi: &Functions<A>) -> Result<(), LibraryError> {
+        self.post(mpi)?;
         for request in &mut self.requests {
             let mut status = A::EMPTY;
             // SAFETY: the request is active. A cancelled receive completes in `MPI_Wait`.

@@ -12,16 +12,16 @@ pub(crate) struct TowpathMessage {
     pub(crate) flags: u32,
     pub(crate) priority: i32,
     pub(crate) reference: u32,
-    pub(crate) memory: [usize; 2],
+    pub(crate) memory: *mut c_void,
     pub(crate) arrays: *mut c_void,
     pub(crate) array_count: usize,
 }
 
 // As in actors.h.
 const _: () = assert!(
-    size_of::<TowpathMessage>() == 64
+    size_of::<TowpathMessage>() == 56
         && offset_of!(TowpathMessage, memory) == 32
-        && offset_of!(TowpathMessage, arrays) == 48
+        && offset_of!(TowpathMessage, arrays) == 40
 );
 
 /// References of messages, as `messages.py` has them: there is a reply, and the arguments are as

@@ -10,7 +10,7 @@ pub const LONGEST: usize = 6;
 
 /// Up to six words of 32 bits: the coordinates of an array element, the rank of a branch of a
 /// group, or the words of an index type of the program. Words that are not used are zero.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "AnyIndex")]
 pub struct Index {
     words: [i32; LONGEST],
@@ -40,6 +40,26 @@ impl Index {
         let mut all = [0; LONGEST];
         all.get_mut(..words.len())?.copy_from_slice(words);
         Some(Index { words: all, length: u8::try_from(words.len()).ok()? })
+    }
+
+    /// The index of the first so many of these words; `None` if an index has less.
+    #[inline]
+    #[must_use]
+    pub fn of(mut words: [i32; LONGEST], length: u8) -> Option<Index> {
+        if usize::from(length) > LONGEST {
+            return None;
+        }
+        for (at, word) in words.iter_mut().enumerate() {
+            *word = if at < usize::from(length) { *word } else { 0 };
+        }
+        Some(Index { words, length })
+    }
+
+    /// All its words, with zeros behind those that it uses, and how many it uses.
+    #[inline]
+    #[must_use]
+    pub fn parts(&self) -> ([i32; LONGEST], u8) {
+        (self.words, self.length)
     }
 
     /// The index of one word.

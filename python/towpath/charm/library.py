@@ -29,7 +29,7 @@ class ChareId(Structure):
 class Message(Structure):
     _fields_ = [("payload", c_void_p), ("bytes", c_size_t), ("entry", c_uint32),
                 ("flags", c_uint32), ("priority", c_int32), ("reference", c_uint32),
-                ("memory", c_void_p * 2), ("arrays", c_void_p), ("array_count", c_size_t)]
+                ("memory", c_void_p), ("arrays", c_void_p), ("array_count", c_size_t)]
 
 
 # Contexts are Python objects, and so are the chares; the library only passes them on.

@@ -15,8 +15,8 @@
 #define TEXT_OF(line) #line
 
 /* As in actors-c, actors-python and python/towpath/charm. */
-_Static_assert(sizeof(towpath_message) == 64 && offsetof(towpath_message, memory) == 32 &&
-                   offsetof(towpath_message, arrays) == 48,
+_Static_assert(sizeof(towpath_message) == 56 && offsetof(towpath_message, memory) == 32 &&
+                   offsetof(towpath_message, arrays) == 40,
                "a message has another layout than its copies in other languages");
 
 enum { elements = 6, threads = 50, kept_messages = 10 };
