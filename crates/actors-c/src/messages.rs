@@ -97,8 +97,9 @@ impl CMessage {
         let number = self.array_count;
         let added = with_runtime(|runtime| {
             // SAFETY: as the caller says.
-            let arrays = unsafe { self.buffer() }?.arrays_mut();
-            arrays.push(array(runtime)?);
+            let buffer = unsafe { self.buffer() }?;
+            buffer.add_array(array(runtime)?);
+            let arrays = buffer.arrays();
             (self.arrays, self.array_count) = (arrays.as_ptr(), arrays.len());
             Ok(())
         });

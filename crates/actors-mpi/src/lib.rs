@@ -18,11 +18,15 @@
 
 mod abi;
 mod arrays;
+mod batch;
 mod layer;
 mod library;
 mod pauses;
+mod receiving;
+mod sending;
 mod shared;
 mod slots;
+mod waiting;
 
 pub use layer::open;
 pub use library::LibraryError;

@@ -4,9 +4,9 @@
 use std::ffi::c_int;
 
 use towpath_actors::ActorMessage;
-use towpath_actors::message::HEADER_BYTES;
 
 use crate::abi::BinaryInterface;
+use crate::batch::messages;
 use crate::library::{Functions, LibraryError};
 
 /// Bytes of the longest message that a slot takes.
@@ -23,10 +23,13 @@ pub(crate) const ANNOUNCEMENT: c_int = 1;
 pub(crate) const RELEASE: c_int = 2;
 /// Tag of messages without the prefix of their header, which is zero.
 pub(crate) const WITHOUT_PREFIX: c_int = 3;
+/// Tag of several messages ([`crate::batch`]).
+pub(crate) const BATCH: c_int = 4;
 
 /// Something has arrived.
 pub(crate) enum Arrived {
     Message(u32, ActorMessage),
+    Batch(u32, Vec<ActorMessage>),
     /// A message of so many bytes follows on the communicator of long ones.
     Announced(u32, usize),
     /// Nobody reads the array of this name any more.
@@ -116,10 +119,9 @@ impl<A: BinaryInterface> Slots<A> {
                 let message = ActorMessage::with_prefix(received).ok_or(LibraryError::Unknown)?;
                 Arrived::Message(from, message)
             }
-            _ if received.len() < HEADER_BYTES => return Err(LibraryError::Unknown),
+            BATCH => Arrived::Batch(from, messages(received).ok_or(LibraryError::Unknown)?),
             _ => {
-                let mut message = ActorMessage::with_bytes(received.len());
-                message.bytes_mut().copy_from_slice(received);
+                let message = ActorMessage::received(received).ok_or(LibraryError::Unknown)?;
                 Arrived::Message(from, message)
             }
         };

@@ -10,20 +10,22 @@ use crate::pool::{Block, Memory, Pool};
 /// Memory of a message, aligned to 16 bytes.
 #[derive(Debug)]
 pub struct MessageBuffer {
-    blocks: Vec<Block>,
+    blocks: Box<[Block]>,
     /// How many bytes of it are used.
     bytes: usize,
-    arrays: Vec<MessageArray>,
+    /// Most messages have none.
+    #[expect(clippy::box_collection, reason = "this is one word, and there are many messages")]
+    arrays: Option<Box<Vec<MessageArray>>>,
 }
 
 impl Memory for Box<MessageBuffer> {
     fn fresh(bytes: usize) -> Box<MessageBuffer> {
-        let blocks = Memory::fresh(bytes);
-        Box::new(MessageBuffer { blocks, bytes, arrays: Vec::new() })
+        let blocks: Vec<Block> = Memory::fresh(bytes);
+        Box::new(MessageBuffer { blocks: blocks.into_boxed_slice(), bytes, arrays: None })
     }
 
     fn bytes(&self) -> usize {
-        self.blocks.bytes()
+        self.room()
     }
 }
 
@@ -43,7 +45,7 @@ impl MessageBuffer {
     /// Keeps memory, so that `take` finds it.
     #[inline]
     pub(crate) fn give(mut buffer: Box<MessageBuffer>) {
-        buffer.arrays.clear();
+        buffer.arrays = None;
         // The pool of a thread that ends may be gone.
         let _ = POOL.try_with(|pool| pool.borrow_mut().give(buffer));
     }
@@ -51,7 +53,7 @@ impl MessageBuffer {
     /// How many bytes the header and the payload may have.
     #[must_use]
     pub fn room(&self) -> usize {
-        self.blocks.bytes()
+        size_of_val(&self.blocks[..])
     }
 
     /// Changes how many bytes are used.
@@ -90,11 +92,17 @@ impl MessageBuffer {
     #[inline]
     #[must_use]
     pub fn arrays(&self) -> &[MessageArray] {
-        &self.arrays
+        self.arrays.as_ref().map_or(&[], |arrays| arrays)
     }
 
-    /// The arrays, to be changed.
-    pub fn arrays_mut(&mut self) -> &mut Vec<MessageArray> {
-        &mut self.arrays
+    /// Adds an array.
+    pub fn add_array(&mut self, array: MessageArray) {
+        self.arrays.get_or_insert_default().push(array);
+    }
+
+    /// Replaces all arrays, and returns those before.
+    pub(crate) fn set_arrays(&mut self, arrays: Vec<MessageArray>) -> Vec<MessageArray> {
+        let arrays = (!arrays.is_empty()).then(|| Box::new(arrays));
+        std::mem::replace(&mut self.arrays, arrays).map_or_else(Vec::new, |all| *all)
     }
 }

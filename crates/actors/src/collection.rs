@@ -145,6 +145,8 @@ pub(crate) struct Collection {
     pub(crate) syncs: SyncRounds,
     /// Messages for elements that do not exist yet.
     pub(crate) waiting: FxHashMap<Index, Vec<MessageHandle>>,
+    /// Messages that wait until the elements with which it begins are here.
+    pub(crate) unfilled: Vec<MessageHandle>,
     /// At the home: requests to make an element while there is still one of its index.
     pub(crate) inserting: FxHashMap<Index, Vec<MessageHandle>>,
     /// Elements that are about to arrive here, or to be asked for. Messages for them wait.
@@ -178,6 +180,7 @@ impl Collection {
             reductions: Reductions::new(tree),
             syncs: SyncRounds::default(),
             waiting: FxHashMap::default(),
+            unfilled: Vec::new(),
             inserting: FxHashMap::default(),
             expected: FxHashMap::default(),
             asked: FxHashMap::default(),

@@ -40,9 +40,7 @@ impl Runtime {
     /// Constructs the elements with which a collection begins, and takes up what came too early.
     pub(crate) fn fill(&self, id: CollectionId, options: &CollectionOptions) {
         self.noticed(self.construct_first(id, options));
-        if let Some(collection) = self.state.borrow_mut().collections.get_mut(&id) {
-            collection.is_filled = true;
-        }
+        self.state.borrow_mut().filled(id);
         let early = self.state.borrow_mut().early.remove(&id).unwrap_or_default();
         for AheadOfCollection { message, from } in early {
             self.state.borrow_mut().counts.waiting -= 1;

@@ -17,6 +17,21 @@ pub struct Index {
     length: u8,
 }
 
+/// By the length of an index: all bits of the words that it uses.
+const USED: [[i32; LONGEST]; LONGEST + 1] = {
+    let mut masks = [[0; LONGEST]; LONGEST + 1];
+    let mut length = 0;
+    while length <= LONGEST {
+        let mut at = 0;
+        while at < length {
+            masks[length][at] = -1;
+            at += 1;
+        }
+        length += 1;
+    }
+    masks
+};
+
 /// What was read as an index.
 #[derive(Deserialize)]
 struct AnyIndex {
@@ -46,11 +61,9 @@ impl Index {
     #[inline]
     #[must_use]
     pub fn of(mut words: [i32; LONGEST], length: u8) -> Option<Index> {
-        if usize::from(length) > LONGEST {
-            return None;
-        }
-        for (at, word) in words.iter_mut().enumerate() {
-            *word = if at < usize::from(length) { *word } else { 0 };
+        let masks = USED.get(usize::from(length))?;
+        for (word, mask) in words.iter_mut().zip(masks) {
+            *word &= mask;
         }
         Some(Index { words, length })
     }

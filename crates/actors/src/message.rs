@@ -73,8 +73,8 @@ impl ActorMessage {
         if all > self.buffer().room() {
             let mut longer = ActorMessage::with_bytes(all);
             longer.bytes_mut()[..before].copy_from_slice(self.bytes());
-            std::mem::swap(longer.buffer_mut().arrays_mut(), self.buffer_mut().arrays_mut());
-            *self = longer;
+            let arrays = self.buffer_mut().set_arrays(Vec::new());
+            *self = longer.with_arrays(arrays);
         }
         self.buffer_mut().resize(all);
         self.bytes_mut()[before..].copy_from_slice(bytes);
@@ -133,6 +133,16 @@ impl ActorMessage {
         words.iter().all(|word| *word == 0)
     }
 
+    /// The message with these bytes; `None` if they are less than a header.
+    #[inline]
+    #[must_use]
+    pub fn received(bytes: &[u8]) -> Option<ActorMessage> {
+        let is_message = bytes.len() >= HEADER_BYTES;
+        let mut message = is_message.then(|| ActorMessage::with_bytes(bytes.len()))?;
+        message.bytes_mut().copy_from_slice(bytes);
+        Some(message)
+    }
+
     /// The message with a prefix that is zero and these bytes behind it; `None` if they are less
     /// than the rest of a header.
     #[inline]
@@ -162,7 +172,7 @@ impl ActorMessage {
     /// The message with these arrays instead of its own.
     #[must_use]
     pub fn with_arrays(mut self, arrays: Vec<MessageArray>) -> ActorMessage {
-        *self.buffer_mut().arrays_mut() = arrays;
+        self.buffer_mut().set_arrays(arrays);
         self
     }
 

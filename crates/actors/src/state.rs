@@ -167,7 +167,12 @@ impl State {
             // than the sender of the message.
             _ => {
                 self.counts.waiting += 1;
-                collection.waiting.entry(index).or_default().push(message.kept());
+                let message = message.kept();
+                if collection.is_filled {
+                    collection.waiting.entry(index).or_default().push(message);
+                } else {
+                    collection.unfilled.push(message);
+                }
             }
         }
         Ok(())
@@ -185,6 +190,18 @@ impl State {
         self.counts.sent += 1;
         let routed = self.route(message.into());
         debug_assert!(routed.is_ok(), "there was an element with this index");
+    }
+
+    /// The elements with which a collection begins are here: lets messages that waited for them go
+    /// on.
+    pub(crate) fn filled(&mut self, id: CollectionId) {
+        let Some(collection) = self.collections.get_mut(&id) else { return };
+        collection.is_filled = true;
+        for message in std::mem::take(&mut collection.unfilled) {
+            self.counts.waiting -= 1;
+            let routed = self.route(message);
+            debug_assert!(routed.is_ok(), "there may be an element with this index");
+        }
     }
 
     /// Lets messages that waited for an element go on.

@@ -39,6 +39,7 @@ impl State {
                 };
                 add(messages, why);
             }
+            add(&collection.unfilled, NEVER_MADE);
             collection.inserting.values().for_each(|requests| add(requests, EXISTS));
             for section in collection.sections.values() {
                 add(&section.members.held, NO_MEMBER);

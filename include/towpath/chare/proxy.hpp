@@ -33,6 +33,11 @@ public:
     ElementProxy() : id_{} {}
     explicit ElementProxy(const towpath_chare_id &id) : id_(id) {}
 
+    // Made in its place: a copy would wait for the words that were just written.
+    template <class I>
+    ElementProxy(std::uint64_t collection, const I &index)
+        : id_{collection, detail::words_of(index)} {}
+
     // Sends a message that invokes a method of it, or reaches a mailbox.
     template <auto Member, class... A>
     void send(A &&...arguments) const {
@@ -117,7 +122,7 @@ public:
     // One of them.
     template <class U = T>
     ElementProxy<T> operator[](const typename U::Index &index) const {
-        return ElementProxy<T>(towpath_chare_id{collection_, detail::words_of(index)});
+        return ElementProxy<T>(collection_, index);
     }
 
     // Broadcasts a message, which every chare gets once.

@@ -1,0 +1,190 @@
+//! What arrives: short messages in slots, long ones and arrays by receives of their own.
+
+use std::collections::VecDeque;
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use towpath_actors::arrays::PooledArray;
+use towpath_actors::message::{ARRAYS, HEADER_BYTES};
+use towpath_actors::{ActorMessage, MessageArray};
+
+use crate::abi::BinaryInterface;
+use crate::arrays::{self, ArrayRoute, IncomingArray, ViewedArray};
+use crate::layer::MpiLayer;
+use crate::library::{Functions, LibraryError};
+use crate::slots::{Arrived, MESSAGE, succeeded};
+
+/// A message that is complete once all its parts have been received.
+pub(crate) struct LongReceive<A: BinaryInterface> {
+    pub(crate) from: u32,
+    pub(crate) message: ActorMessage,
+    pub(crate) arrays: Vec<IncomingArray>,
+    /// Those that are not complete.
+    pub(crate) requests: VecDeque<A::Handle>,
+}
+
+impl<A: BinaryInterface> MpiLayer<A> {
+    pub(crate) fn poll(&mut self) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
+        if let Some(arrived) = self.arrived.pop_front() {
+            return Ok(Some(arrived));
+        }
+        self.send_rest()?;
+        self.poll_sends()?;
+        if let Some(receive) = self.receives.front_mut() {
+            while let Some(request) = receive.requests.front_mut()
+                && is_complete(&self.mpi, request)?
+            {
+                receive.requests.pop_front();
+            }
+            if receive.requests.is_empty() {
+                return self.received();
+            }
+        }
+        match self.slots.poll(&self.mpi)? {
+            None => Ok(None),
+            Some(arrived) => self.take_in(arrived),
+        }
+    }
+
+    /// Takes in what a slot has received.
+    #[inline]
+    pub(crate) fn take_in(
+        &mut self,
+        arrived: Arrived,
+    ) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
+        match arrived {
+            Arrived::Message(from, message) => return self.with_arrays(from, message),
+            Arrived::Batch(from, messages) => {
+                for message in messages {
+                    let complete = self.with_arrays(from, message)?;
+                    self.arrived.extend(complete);
+                }
+                return Ok(self.arrived.pop_front());
+            }
+            Arrived::Announced(from, bytes) => self.receive_long(from, bytes)?,
+            Arrived::Released(name) => drop(self.lent.remove(&name)),
+        }
+        Ok(None)
+    }
+
+    /// Takes in what a slot has received while this rank waits: nothing else has arrived.
+    pub(crate) fn take_in_for_later(&mut self, arrived: Arrived) -> Result<(), LibraryError> {
+        if let Some(first) = self.take_in(arrived)? {
+            self.arrived.push_front(first);
+        }
+        Ok(())
+    }
+
+    /// The first of the long receives is complete.
+    pub(crate) fn received(&mut self) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
+        let Some(LongReceive { from, message, arrays, .. }) = self.receives.pop_front() else {
+            return Ok(None);
+        };
+        if arrays.is_empty() {
+            return self.with_arrays(from, message);
+        }
+        self.complete(from, message, arrays).map(Some)
+    }
+
+    /// A message of which everything has arrived.
+    pub(crate) fn complete(
+        &self,
+        from: u32,
+        message: ActorMessage,
+        arrays: Vec<IncomingArray>,
+    ) -> Result<(u32, ActorMessage), LibraryError> {
+        let arrays = arrays.into_iter().map(|array| self.incoming(from, array));
+        let arrays: Result<Vec<MessageArray>, LibraryError> = arrays.collect();
+        Ok((from, message.with_arrays(arrays?)))
+    }
+
+    /// A message whose payload has arrived: at once, unless arrays of it are still on their way.
+    #[inline]
+    pub(crate) fn with_arrays(
+        &mut self,
+        from: u32,
+        message: ActorMessage,
+    ) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
+        if message.header().flags & ARRAYS == 0 {
+            return Ok(Some((from, message)));
+        }
+        self.receive_arrays(from, message)
+    }
+
+    pub(crate) fn receive_arrays(
+        &mut self,
+        from: u32,
+        message: ActorMessage,
+    ) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
+        let (message, mut arrays) = arrays::undescribed(message).ok_or(LibraryError::Unknown)?;
+        let mut requests = VecDeque::new();
+        for array in &mut arrays {
+            if let ArrayRoute::Sent(tag) = array.route {
+                let memory = array.memory.insert(PooledArray::new(array.bytes));
+                let request = irecv(&self.mpi, memory.bytes_mut(), from, tag, self.long)?;
+                requests.push_back(request);
+            }
+        }
+        if requests.is_empty() {
+            return self.complete(from, message, arrays).map(Some);
+        }
+        self.receives.push_back(LongReceive { from, message, arrays, requests });
+        Ok(None)
+    }
+
+    /// An array that has arrived, or that the owner has lent.
+    pub(crate) fn incoming(
+        &self,
+        from: u32,
+        array: IncomingArray,
+    ) -> Result<MessageArray, LibraryError> {
+        let ArrayRoute::Shared { offset, name } = array.route else {
+            return Ok(Rc::new(array.memory.ok_or(LibraryError::Unknown)?));
+        };
+        let shared = self.shared.as_ref().ok_or(LibraryError::Unknown)?;
+        let at = shared.at(offset, array.bytes as u64).ok_or(LibraryError::Unknown)?;
+        let lender = (from, name);
+        Ok(Rc::new(ViewedArray::new(shared.clone(), at, array.bytes, lender, &self.released)))
+    }
+
+    /// Receives a message that was announced.
+    pub(crate) fn receive_long(&mut self, from: u32, bytes: usize) -> Result<(), LibraryError> {
+        if bytes < HEADER_BYTES {
+            return Err(LibraryError::Unknown);
+        }
+        let mut message = ActorMessage::with_bytes(bytes);
+        let request = irecv(&self.mpi, message.bytes_mut(), from, MESSAGE, self.long)?;
+        let requests = VecDeque::from([request]);
+        self.receives.push_back(LongReceive { from, message, arrays: Vec::new(), requests });
+        Ok(())
+    }
+}
+
+/// Starts to receive so many bytes. The memory is on the heap, and the layer keeps it until the
+/// request is complete, or for ever.
+pub(crate) fn irecv<A: BinaryInterface>(
+    mpi: &Functions<A>,
+    into: &mut [u8],
+    from: u32,
+    tag: c_int,
+    comm: A::Handle,
+) -> Result<A::Handle, LibraryError> {
+    let (count, mut request) = (into.len() as i64, A::REQUEST_NULL);
+    let (into, from) = (into.as_mut_ptr().cast(), from.cast_signed());
+    // SAFETY: so many bytes are there, and nobody moves or frees them: see `LongReceive` and
+    // `drop`.
+    let code = unsafe { (mpi.irecv_c)(into, count, A::BYTE, from, tag, comm, &mut request) };
+    succeeded("MPI_Irecv", code)?;
+    Ok(request)
+}
+
+pub(crate) fn is_complete<A: BinaryInterface>(
+    mpi: &Functions<A>,
+    request: &mut A::Handle,
+) -> Result<bool, LibraryError> {
+    let (mut flag, mut status) = (0, A::EMPTY);
+    // SAFETY: the request is active or null, and flag and status are local.
+    let code = unsafe { (mpi.test)(request, &mut flag, &mut status) };
+    succeeded("MPI_Test", code)?;
+    Ok(flag != 0)
+}
