@@ -9,7 +9,7 @@
 //! A forked child would share the blocks with its parent. [`Heap::leave_to_parent`] gives it
 //! private copies before either process continues.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use towpath_base::control::PAGE;
 use towpath_machine::memory::Mapping;
@@ -209,18 +209,21 @@ impl Heap {
     }
 }
 
-/// Freed ranges that keep their pages, oldest first.
+/// Freed ranges that keep their pages. Programs free and allocate many blocks at a time, so each is
+/// found without a look at the others.
 #[derive(Debug, Default)]
 struct Warm {
-    ranges: VecDeque<Range>,
+    /// By when they were freed, which is a number that grows.
+    ranges: BTreeMap<u64, Range>,
+    /// Length and when it was freed.
+    lengths: BTreeSet<(usize, u64)>,
     bytes: usize,
+    freed: u64,
 }
 
 impl Warm {
     /// Maximum total bytes, as much as glibc's malloc keeps.
     const BYTES: usize = 64 << 20;
-    /// Maximum number of ranges, which bounds the search.
-    const RANGES: usize = 64;
     /// Largest range that is kept.
     const LARGEST: usize = 32 << 20;
 
@@ -229,31 +232,35 @@ impl Warm {
         if range.1 > Warm::LARGEST {
             return Some(range);
         }
+        self.freed += 1;
         self.bytes += range.1;
-        self.ranges.push_back(range);
+        self.ranges.insert(self.freed, range);
+        self.lengths.insert((range.1, self.freed));
         None
     }
 
-    /// Removes the oldest range if there are too many.
+    /// Removes the oldest range if there are too many bytes.
     fn too_much(&mut self) -> Option<Range> {
-        if self.bytes > Warm::BYTES || self.ranges.len() > Warm::RANGES {
-            self.oldest()
-        } else {
-            None
-        }
+        if self.bytes > Warm::BYTES { self.oldest() } else { None }
     }
 
     fn oldest(&mut self) -> Option<Range> {
-        let range = self.ranges.pop_front()?;
-        self.bytes -= range.1;
-        Some(range)
+        let when = *self.ranges.first_key_value()?.0;
+        self.remove(when)
     }
 
-    /// Takes the most recent range that is long enough and at most a quarter longer than needed.
+    /// Takes the shortest range that is long enough and at most a quarter longer than needed, of
+    /// several the most recent one.
     fn take(&mut self, length: usize) -> Option<Range> {
-        let fits = |range: &Range| range.1 >= length && range.1 <= length + length / 4;
-        let index = self.ranges.iter().rposition(fits)?;
-        let range = self.ranges.remove(index)?;
+        let longest = length + length / 4;
+        let (shortest, _) = *self.lengths.range((length, 0)..=(longest, u64::MAX)).next()?;
+        let (_, when) = *self.lengths.range(..=(shortest, u64::MAX)).next_back()?;
+        self.remove(when)
+    }
+
+    fn remove(&mut self, when: u64) -> Option<Range> {
+        let range = self.ranges.remove(&when)?;
+        self.lengths.remove(&(range.1, when));
         self.bytes -= range.1;
         Some(range)
     }
@@ -313,6 +320,18 @@ mod tests {
         assert_eq!(heap.allocate_for_malloc(40 << 20, 1), Some(large));
         // SAFETY: the block has 40 MiB.
         assert_eq!(unsafe { large.address.add(1 << 20).read() }, 0);
+    }
+
+    #[test]
+    fn hundreds_of_blocks_are_taken_again_with_their_pages() {
+        let (mut heap, _peer) = heap();
+        let allocate = |heap: &mut Heap| -> Vec<HeapBlock> {
+            (0..500).map(|_| heap.allocate_for_malloc(64 << 10, 1).unwrap()).collect()
+        };
+        let first = allocate(&mut heap);
+        assert!(first.into_iter().all(|block| heap.free(block.address)));
+        assert!(allocate(&mut heap).iter().all(|block| !block.zeroed));
+        assert_eq!(heap.warm.bytes, 0);
     }
 
     #[test]
