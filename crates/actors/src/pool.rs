@@ -1,5 +1,6 @@
-//! Memory of messages and arrays, which is used again while it is warm: fresh pages cost several times as much
-//! as the copy into them. Every thread has a pool of its own. On the path of every message.
+//! Memory of messages and arrays, which is used again while it is warm: fresh pages cost several
+//! times as much as the copy into them. Every thread has a pool of its own. On the path of every
+//! message.
 
 use std::cell::RefCell;
 
