@@ -34,6 +34,13 @@ typedef struct towpath_chare_id {
 /* The collection of the single chares of all ranks. */
 #define TOWPATH_SINGLE_CHARES UINT64_MAX
 
+/* Names a section, a subset of a collection, in the whole job. It can be sent. */
+typedef struct towpath_section {
+    uint64_t collection;
+    uint32_t root; /* the rank that has made it */
+    uint32_t number;
+} towpath_section;
+
 /* Who is told of a result. */
 
 enum towpath_call {
@@ -41,7 +48,8 @@ enum towpath_call {
     TOWPATH_CALL_EXIT,
     TOWPATH_CALL_CHARE,   /* collection, index, entry, reference */
     TOWPATH_CALL_ALL,     /* collection, entry, reference */
-    TOWPATH_CALL_FUNCTION /* function on a rank: towpath_program.call_back */
+    TOWPATH_CALL_FUNCTION, /* function on a rank: towpath_program.call_back */
+    TOWPATH_CALL_SECTION  /* collection, root as rank, number as function, entry, reference */
 };
 
 typedef struct towpath_callback {
@@ -62,6 +70,8 @@ typedef struct towpath_callback {
 #define TOWPATH_PRIORITY 2u
 /* The payload is the result of a reduction. */
 #define TOWPATH_RESULT 8u
+/* The message was sent to a section. */
+#define TOWPATH_TO_SECTION 512u
 
 /* A message to a chare, or from one. */
 typedef struct towpath_message {
@@ -69,7 +79,7 @@ typedef struct towpath_message {
     size_t bytes;       /* of the payload */
     uint32_t entry;     /* number of the entry method */
     uint32_t flags;     /* of the above */
-    int32_t priority;   /* smaller is more urgent */
+    int32_t priority;   /* smaller is more urgent; of a string of bits, the first 32 */
     uint32_t reference; /* the number by which a chare finds the message that it expects */
     void *memory;       /* the library's own */
     const void *arrays; /* the library's own */
@@ -80,6 +90,12 @@ typedef struct towpath_message {
  * priority and reference are 0. It is sent, or freed, once. For more bytes than any machine has, the
  * payload is null, and sending it fails. */
 void towpath_message_new(size_t bytes, towpath_message *message);
+/* Makes one with a priority that is a string of bits, those of these words, each of which begins
+ * with its most significant one: a string is more urgent than those that follow it in the order of
+ * dictionaries. An integer is the string of its 32 bits with the sign flipped. Fails for more than
+ * 1048576 bits. */
+int towpath_message_new_prioritized(size_t bytes, const uint32_t *words, uint32_t bits,
+                                    towpath_message *message);
 /* Frees a message that was made and not sent, or that was kept. */
 void towpath_message_free(towpath_message *message);
 /* In an entry method: the message that it was given belongs to the program, which frees it. The
@@ -97,6 +113,9 @@ int towpath_message_add_copy(towpath_message *message, const void *data, size_t 
 /* An array of a message that a method was given, which must not write to it, or of a message that
  * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none. */
 const void *towpath_message_array(const towpath_message *message, uint32_t number, size_t *bytes);
+/* The section to which a message of a method, or one that was kept, was sent. Fails if it was not
+ * sent to one. */
+int towpath_message_section(const towpath_message *message, towpath_section *section);
 
 /* What a program has. Numbers are given by towpath_start: types, entry methods and reducers are
  * numbered in the order of their names, which must be unique and the same on all ranks. These
@@ -130,9 +149,68 @@ typedef struct towpath_entry {
                    towpath_message *message);
 } towpath_entry;
 
+/* Reducers that every program has: TOWPATH_REDUCER(TOWPATH_SUM, TOWPATH_F64) combines arrays of
+ * numbers one by one. All contributions to a reduction have as many. */
+#define TOWPATH_REDUCER(operation, number) ((uint32_t)(operation)*256u + (uint32_t)(number))
+
+enum towpath_operation {
+    TOWPATH_SUM = 1, /* whole numbers wrap */
+    TOWPATH_PRODUCT,
+    TOWPATH_MIN,
+    TOWPATH_MAX,
+    TOWPATH_LOGICAL_AND, /* 0 or 1; of whole numbers only, as all that follow */
+    TOWPATH_LOGICAL_OR,
+    TOWPATH_LOGICAL_XOR,
+    TOWPATH_BIT_AND,
+    TOWPATH_BIT_OR,
+    TOWPATH_BIT_XOR
+};
+
+enum towpath_number {
+    TOWPATH_I8 = 1,
+    TOWPATH_I16,
+    TOWPATH_I32,
+    TOWPATH_I64,
+    TOWPATH_U8,
+    TOWPATH_U16,
+    TOWPATH_U32,
+    TOWPATH_U64,
+    TOWPATH_F32,
+    TOWPATH_F64
+};
+
+/* Others that every program has. Those of the program have greater numbers. */
+enum towpath_reducers {
+    TOWPATH_NOP = 1,    /* no value: all have contributed */
+    TOWPATH_CONCAT,     /* all values, one behind the other, in any order */
+    TOWPATH_SET,        /* all values in any order: the result is a list (towpath_parts) */
+    TOWPATH_STATISTICS, /* of arrays of towpath_statistics */
+    TOWPATH_TUPLE,      /* several at once (towpath_contribute_tuple); the result is a list */
+    TOWPATH_RANDOM      /* one of the values, each with the same probability */
+};
+
+/* What is known of numbers; one number is {1, number, 0}. */
+typedef struct towpath_statistics {
+    uint64_t count;
+    double mean;
+    double squares; /* the sum of (number - mean)^2: divided by count it is the variance */
+} towpath_statistics;
+
+/* A value of a set, or one of a tuple with its reducer. */
+typedef struct towpath_part {
+    uint32_t reducer; /* 0 in a set */
+    const void *data; /* in the list, at any address */
+    size_t bytes;
+} towpath_part;
+
+/* Says how many parts the result of a set or tuple has, and writes them as far as there is room: if
+ * there is none, parts may be null. Fails if these bytes are no such result. */
+int towpath_parts(const void *list, size_t bytes, towpath_part *parts, size_t room, size_t *count);
+
 /* A value of a reduction that the library keeps. */
 typedef struct towpath_value towpath_value;
 
+/* A reducer of the program. */
 typedef struct towpath_reducer {
     const char *name;
     void *context;
@@ -231,11 +309,35 @@ int towpath_call_back(const towpath_callback *callback, const void *value, size_
  * another contribution has one. */
 int towpath_contribute(const towpath_chare_id *id, uint32_t reducer, const void *value,
                        size_t bytes, const towpath_callback *callback);
+/* Contributes values to several reducers at once, the same ones in all contributions, in the same
+ * order; none is a tuple. The section may be null: then this is a reduction of the collection. */
+int towpath_contribute_tuple(const towpath_chare_id *id, const towpath_section *section,
+                             const towpath_part *parts, size_t count,
+                             const towpath_callback *callback);
 /* The number of the next reduction of a chare: of each reduction, it is the same for all that
  * contribute. */
 int towpath_next_reduction(const towpath_chare_id *id, uint32_t *number);
 /* Tells a callback when no message is left anywhere. */
 int towpath_start_quiescence(const towpath_callback *callback);
+
+/* Sections. */
+
+/* Makes a section of the chares with these indexes, which exist or are made later: until then
+ * multicasts wait. A chare that is deleted is a member no more, nor is a later one of its index. */
+int towpath_create_section(uint64_t collection, const towpath_index *members, size_t count,
+                           towpath_section *section);
+/* Sends a message to all members, as towpath_broadcast. */
+int towpath_multicast(const towpath_section *section, towpath_message *message);
+/* As towpath_contribute and towpath_next_reduction, over a section to which a chare belongs: it
+ * knows that once it has had a multicast. */
+int towpath_contribute_to_section(const towpath_chare_id *id, const towpath_section *section,
+                                  uint32_t reducer, const void *value, size_t bytes,
+                                  const towpath_callback *callback);
+int towpath_next_section_reduction(const towpath_chare_id *id, const towpath_section *section,
+                                   uint32_t *number);
+/* Returns how many sections a chare of this rank knows that it belongs to, and writes their names
+ * as far as there is room: if there is none, sections may be null. */
+size_t towpath_sections(const towpath_chare_id *id, towpath_section *sections, size_t room);
 
 /* Methods that wait. */
 

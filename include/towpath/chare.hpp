@@ -18,12 +18,16 @@
 //     view        arrays in messages
 //     call        errors, names, the chare whose method runs
 //     value       results of reductions, and what futures and callbacks get
+//     lists       results that have parts: sets and tuples
 //     callback    who is told of a result
 //     task        coroutines: Task, Future, Mailbox
 //     entry       entry methods and constructors, as the library calls them
+//     priority    how urgent messages are
 //     send        messages with arguments as parameters
 //     proxy       names of chares, by which messages are sent
-//     reduction   contributions
+//     section     some chares of a collection
+//     reduction   reductions by function objects of the program
+//     operations  all reductions, and those that the library does itself
 //     object      Chare, the base of all
 //     job         run, exit, read-only data
 #ifndef TOWPATH_CHARE_HPP
@@ -38,13 +42,17 @@
 #include "chare/view.hpp"
 #include "chare/call.hpp"
 #include "chare/value.hpp"
+#include "chare/lists.hpp"
 #include "chare/callback.hpp"
 #include "chare/task.hpp"
 #include "chare/mailbox.hpp"
 #include "chare/entry.hpp"
+#include "chare/priority.hpp"
 #include "chare/send.hpp"
 #include "chare/proxy.hpp"
+#include "chare/section.hpp"
 #include "chare/reduction.hpp"
+#include "chare/operations.hpp"
 #include "chare/object.hpp"
 #include "chare/job.hpp"
 

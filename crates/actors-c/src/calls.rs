@@ -9,9 +9,9 @@ use towpath_actors::{ActorError, CollectionId, Contribution};
 use crate::current::with_runtime;
 use crate::failure::status;
 use crate::messages::{bytes, towpath_message_free};
-use crate::types::{CCallback, CChareId, CCollection, CMessage};
+use crate::types::{CCallback, CChareId, CCollection, CMessage, CSection};
 
-fn sentence(error: ActorError) -> String {
+pub(crate) fn sentence(error: ActorError) -> String {
     error.to_string()
 }
 
@@ -200,12 +200,27 @@ pub unsafe extern "C" fn towpath_contribute(
 ) -> c_int {
     // SAFETY: the caller has such a name, so many bytes, and a callback or null.
     let (id, value, callback) = unsafe { (&*id, bytes(value, length), callback.as_ref()) };
-    status(with_runtime(|runtime| {
+    status(contribute(id, None, reducer, value.to_vec(), callback))
+}
+
+/// Contributes to the next reduction of a chare's collection, or over a section.
+pub(crate) fn contribute(
+    id: &CChareId,
+    section: Option<&CSection>,
+    reducer: u32,
+    value: Vec<u8>,
+    callback: Option<&CCallback>,
+) -> Result<(), String> {
+    with_runtime(|runtime| {
         let callback = callback.map(CCallback::callback).transpose()?;
-        let value = value.to_vec();
         let contribution = Contribution { reducer, elements: 1, callback, value };
-        runtime.contribute(id.id()?, contribution).map(|_| ()).map_err(sentence)
-    }))
+        let id = id.id()?;
+        let contributed = match section {
+            Some(section) => runtime.contribute_to_section(id, section.id(), contribution),
+            None => runtime.contribute(id, contribution),
+        };
+        contributed.map(|_| ()).map_err(sentence)
+    })
 }
 
 /// The number of the next reduction of a chare.

@@ -5,7 +5,10 @@
 //!  job             start, run and end
 //!  current         the runtime of this thread
 //!  calls           collections, chares, callbacks
+//!  sections        multicasts and reductions of subsets
+//!  lists           values of reductions that have parts
 //!  messages        messages as C sees them
+//!    priorities    priorities that are strings of bits
 //!  program         what the runtime asks of the program's functions
 //!    registry      types, entry methods and reducers, and their numbers
 //!    value         values of reductions that the program's functions combine
@@ -19,9 +22,12 @@ pub mod calls;
 mod current;
 pub mod failure;
 pub mod job;
+pub mod lists;
 pub mod messages;
+pub mod priorities;
 pub mod program;
 pub mod registry;
+pub mod sections;
 pub mod threads;
 pub mod types;
 pub mod value;

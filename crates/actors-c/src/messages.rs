@@ -4,10 +4,12 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use towpath_actors::arrays::kept;
-use towpath_actors::message::{HEADER_BYTES, LONG_PRIORITY, MessageBuffer, MessageKind, PRIORITY};
+use towpath_actors::message::{
+    HEADER_BYTES, LONG_PRIORITY, MessageBuffer, MessageKind, PRIORITY, SECTION,
+};
 use towpath_actors::{
     ActorHeader, ActorMessage, ArrayMemory, ChareCallback, CollectionId, Index, MessageArray,
-    MessageHandle, Runtime,
+    MessageHandle, Runtime, SectionId,
 };
 
 use crate::current::with_runtime;
@@ -18,12 +20,12 @@ const NOT_THE_PROGRAMS: &str = "the message has been sent or freed, was received
                                 was made for more bytes than there can be";
 
 /// Bytes of the longest payload; no machine has more.
-const LONGEST_PAYLOAD: usize = 1 << 46;
+pub(crate) const LONGEST_PAYLOAD: usize = 1 << 46;
 
 impl CMessage {
     /// A message that the program does not have. What `towpath_message_new` gives for more bytes
     /// than there can be.
-    const NONE: CMessage = CMessage {
+    pub(crate) const NONE: CMessage = CMessage {
         payload: ptr::null_mut(),
         bytes: 0,
         entry: 0,
@@ -36,23 +38,23 @@ impl CMessage {
     };
 
     /// Gives a message to the program.
-    fn give(message: ActorMessage) -> CMessage {
+    pub(crate) fn give(message: ActorMessage) -> CMessage {
         let header = *message.header();
-        // Then the payload would not be behind the header.
-        debug_assert!(header.flags & LONG_PRIORITY == 0, "no function sends such a message");
+        let before = message.bytes().len() - message.payload().len();
         CMessage {
             entry: header.entry,
             flags: u32::from(header.flags),
             priority: header.priority,
             reference: header.reference,
-            ..CMessage::give_memory(message)
+            ..CMessage::give_memory(message, before)
         }
     }
 
-    /// Gives a message to the program, whose header is arbitrary.
-    fn give_memory(message: ActorMessage) -> CMessage {
+    /// Gives a message to the program, whose header is arbitrary, and whose payload is behind so
+    /// many bytes: the header, and a priority that is no integer.
+    fn give_memory(message: ActorMessage, before: usize) -> CMessage {
         let mut buffer = message.into_buffer();
-        let payload = &mut buffer.bytes_mut()[HEADER_BYTES..];
+        let payload = &mut buffer.bytes_mut()[before..];
         let (payload, bytes) = (payload.as_mut_ptr().cast(), payload.len());
         let (arrays, array_count) = (buffer.arrays().as_ptr(), buffer.arrays().len());
         let memory = Box::into_raw(buffer);
@@ -133,19 +135,24 @@ impl CMessage {
         collection: CollectionId,
         index: Option<&Index>,
     ) -> Result<ActorMessage, String> {
-        let bytes = self.bytes;
+        let (bytes, payload) = (self.bytes, self.payload.addr());
         // SAFETY: as the caller says.
         let buffer = unsafe { self.buffer() }?;
-        let room = buffer.room() - HEADER_BYTES;
+        let before = payload.wrapping_sub(buffer.bytes().as_ptr().addr());
+        let room = buffer.room().checked_sub(before).filter(|_| before >= HEADER_BYTES);
+        let room = room.ok_or("the payload of the message was moved; write to where it is")?;
         if bytes > room {
             return Err(format!(
                 "the message was made for {room} bytes at most, but now says {bytes}; it may \
                  shrink, not grow"
             ));
         }
-        buffer.resize(HEADER_BYTES + bytes);
+        buffer.resize(before + bytes);
         let mut header = ActorHeader::new(kind, collection.0, index, self.entry);
         header.flags = (self.flags & SETTABLE) as u16;
+        if before > HEADER_BYTES {
+            header.flags |= PRIORITY | LONG_PRIORITY;
+        }
         (header.priority, header.reference) = (self.priority, self.reference);
         // SAFETY: as the caller says.
         let buffer = unsafe { self.take() }.ok_or(NOT_THE_PROGRAMS)?;
@@ -207,7 +214,7 @@ pub unsafe extern "C" fn towpath_message_new(bytes: usize, message: *mut CMessag
     let made = match bytes {
         // Sending it writes the header.
         0..=LONGEST_PAYLOAD => {
-            CMessage::give_memory(ActorMessage::with_bytes(HEADER_BYTES + bytes))
+            CMessage::give_memory(ActorMessage::with_bytes(HEADER_BYTES + bytes), HEADER_BYTES)
         }
         _ => CMessage::NONE,
     };
@@ -242,6 +249,25 @@ pub unsafe extern "C" fn towpath_message_keep(message: *mut CMessage) {
     let message = handle.into_owned();
     let arrays = message.arrays().iter().map(kept).collect();
     received.message = CMessage::give(message.with_arrays(arrays));
+}
+
+/// The section to which a message was sent.
+///
+/// # Safety
+/// It is the message that the running method was given, or one that the program has.
+pub(crate) unsafe fn section_of(message: *const CMessage) -> Option<SectionId> {
+    // SAFETY: the message exists.
+    let CMessage { memory, flags, .. } = unsafe { &*message };
+    if flags & u32::from(SECTION) == 0 {
+        return None;
+    }
+    // SAFETY: `memory` is that of `give_memory`, or null: the program leaves it as it is.
+    if let Some(buffer) = unsafe { memory.as_ref() } {
+        return SectionId::of(buffer.header());
+    }
+    // SAFETY: as in `towpath_message_keep`.
+    let received = unsafe { &*message.cast::<ReceivedMessage>() };
+    SectionId::of(received.handle.as_ref()?.header())
 }
 
 /// Adds an array, which is sent from where it is; the number is that in the message.
@@ -305,9 +331,18 @@ pub unsafe extern "C" fn towpath_message_array(
 /// # Safety
 /// There are so many bytes, which nobody changes meanwhile.
 pub(crate) unsafe fn bytes<'a>(at: *const c_void, bytes: usize) -> &'a [u8] {
-    if at.is_null() || bytes == 0 {
+    // SAFETY: the caller says so.
+    unsafe { elements(at.cast(), bytes) }
+}
+
+/// The elements at an address; none at null.
+///
+/// # Safety
+/// There are so many elements, which nobody changes meanwhile.
+pub(crate) unsafe fn elements<'a, T>(at: *const T, count: usize) -> &'a [T] {
+    if at.is_null() || count == 0 {
         return &[];
     }
     // SAFETY: the caller says so.
-    unsafe { std::slice::from_raw_parts(at.cast(), bytes) }
+    unsafe { std::slice::from_raw_parts(at, count) }
 }

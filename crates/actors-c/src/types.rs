@@ -6,6 +6,7 @@ use std::mem::offset_of;
 use towpath_actors::message::MessageBuffer;
 use towpath_actors::{
     ChareCallback, ChareId, CollectionId, CollectionOptions, HomeMap, Index, MessageArray,
+    SectionId,
 };
 
 use crate::value::ReductionValue;
@@ -13,7 +14,7 @@ use crate::value::ReductionValue;
 /// `towpath_index`.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct CIndex {
+pub struct CIndex {
     words: [i32; 6],
     length: i32,
 }
@@ -58,6 +59,29 @@ impl CChareId {
 impl From<ChareId> for CChareId {
     fn from(id: ChareId) -> CChareId {
         CChareId { collection: id.collection.0, index: id.index.into() }
+    }
+}
+
+/// `towpath_section`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct CSection {
+    collection: u64,
+    root: u32,
+    number: u32,
+}
+
+impl CSection {
+    /// Which section it names.
+    pub(crate) fn id(&self) -> SectionId {
+        let collection = CollectionId(self.collection);
+        SectionId { collection, root: self.root, number: self.number }
+    }
+}
+
+impl From<SectionId> for CSection {
+    fn from(id: SectionId) -> CSection {
+        CSection { collection: id.collection.0, root: id.root, number: id.number }
     }
 }
 
@@ -194,7 +218,12 @@ impl CCallback {
             }
             3 => ChareCallback::All { collection, entry, reference },
             4 => ChareCallback::Function { rank: self.rank, function: self.function },
-            other => return Err(format!("there is no callback of kind {other}; they are 0 to 4")),
+            5 => {
+                // No section has the number 0.
+                let (root, number) = (self.rank, u32::try_from(self.function).unwrap_or(0));
+                ChareCallback::Section { collection, root, number, entry, reference }
+            }
+            other => return Err(format!("there is no callback of kind {other}; they are 0 to 5")),
         })
     }
 }

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use crate::arrays::MessageArray;
-use crate::message::HEADER_BYTES;
+use crate::header::{ActorHeader, HEADER_BLOCKS, HEADER_BYTES};
 use crate::pool::{Block, Memory, Pool};
 
 /// Memory of a message, aligned to 16 bytes.
@@ -76,6 +76,13 @@ impl MessageBuffer {
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.blocks)[..self.bytes]
+    }
+
+    /// The header; arbitrary before it is written.
+    #[inline]
+    #[must_use]
+    pub fn header(&self) -> &ActorHeader {
+        &bytemuck::cast_slice(&self.blocks[..HEADER_BLOCKS])[0]
     }
 
     #[inline]

@@ -29,6 +29,12 @@ pub enum ActorError {
     /// A section of single chares.
     #[error("a section was made of single chares, which belong to no array or group")]
     NoSection,
+    /// Nobody has made this section.
+    #[error(
+        "a message was sent to section {number} of rank {root}, which that rank has not made; name \
+         sections as create_section has"
+    )]
+    NoSuchSection { root: u32, number: u32 },
     /// A chare contributes to a section to which it does not belong.
     #[error(
         "{chare}{index} contributed to a section to which it does not belong; a member may do so \

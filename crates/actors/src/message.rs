@@ -202,7 +202,7 @@ impl ActorMessage {
     #[inline]
     #[must_use]
     pub fn header(&self) -> &ActorHeader {
-        &bytemuck::cast_slice(&self.buffer().blocks()[..HEADER_BLOCKS])[0]
+        self.buffer().header()
     }
 
     /// Its header, to be changed.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::chares::ChareId;
-use crate::collection::CollectionId;
+use crate::collection::{Collection, CollectionId};
 use crate::control::CollectionMessage;
 use crate::error::ActorError;
 use crate::index::Index;
@@ -97,15 +97,11 @@ impl Runtime {
     ) -> Result<u32, ActorError> {
         contribution.elements = 1;
         let mut state = self.state.borrow_mut();
-        let not_here = ActorError::NotHere { what: "contribute", rank: state.rank };
-        let collection = state.collections.get_mut(&id.collection).ok_or(not_here.clone())?;
+        let rank = state.rank;
+        let collection = state.collections.get_mut(&id.collection);
+        let collection = collection.ok_or(ActorError::NotHere { what: "contribute", rank })?;
         let chare = collection.chare;
-        let element = collection.element_mut(&id.index).ok_or(not_here)?;
-        let mut memberships = element.memberships.iter_mut();
-        let Some(membership) = memberships.find(|membership| membership.section == section) else {
-            let chare = self.chares.chare_name(chare);
-            return Err(ActorError::NoMember { chare, index: id.index });
-        };
+        let membership = self.membership(collection, rank, id, section)?;
         contribution.value = self.prepared(chare, contribution.reducer, contribution.value)?;
         let number = membership.reduction;
         membership.reduction += 1;
@@ -114,6 +110,39 @@ impl Runtime {
         drop(state);
         self.follow_section(section, chare, steps)?;
         Ok(number)
+    }
+
+    /// The number of the next reduction of a chare of this rank over a section to which it belongs.
+    ///
+    /// # Errors
+    /// As for [`Runtime::contribute_to_section`].
+    pub fn next_section_reduction(
+        &self,
+        id: ChareId,
+        section: SectionId,
+    ) -> Result<u32, ActorError> {
+        let mut state = self.state.borrow_mut();
+        let rank = state.rank;
+        let collection = state.collections.get_mut(&id.collection);
+        let collection = collection.ok_or(ActorError::NotHere { what: "contribute", rank })?;
+        Ok(self.membership(collection, rank, id, section)?.reduction)
+    }
+
+    fn membership<'a>(
+        &self,
+        collection: &'a mut Collection,
+        rank: u32,
+        id: ChareId,
+        section: SectionId,
+    ) -> Result<&'a mut Membership, ActorError> {
+        let chare = collection.chare;
+        let element = collection.element_mut(&id.index);
+        let element = element.ok_or(ActorError::NotHere { what: "contribute", rank })?;
+        let mut memberships = element.memberships.iter_mut();
+        memberships.find(|membership| membership.section == section).ok_or_else(|| {
+            let chare = self.chares.chare_name(chare);
+            ActorError::NoMember { chare, index: id.index }
+        })
     }
 
     /// Another runtime says something about a section.
@@ -182,12 +211,10 @@ impl Runtime {
         let mut header = *message.header();
         let mut guard = self.state.borrow_mut();
         let state = &mut *guard;
-        let Some(id) = SectionId::of(&header)
-            .filter(|id| id.root == state.rank && id.number <= state.sections_made)
-        else {
-            drop(guard);
-            return Err(self.unknown());
-        };
+        let id = SectionId::of(&header).ok_or(ActorError::Unknown { rank: state.rank })?;
+        if id.root != state.rank || !(1..=state.sections_made).contains(&id.number) {
+            return Err(ActorError::NoSuchSection { root: id.root, number: id.number });
+        }
         let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };
         let members = &mut collection.section(id).members;
         if !members.are_ready() {

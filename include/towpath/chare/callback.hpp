@@ -4,7 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "value.hpp"
+#include "lists.hpp"
 
 namespace towpath {
 
@@ -36,6 +36,8 @@ public:
 
     template <Serializable T>
     void operator()(const T &value) const {
+        static_assert(!detail::ListOfParts<T>, "only reductions give a Set or Results; call the "
+                                               "callback with a std::vector or std::tuple");
         detail::with_value(value, [&](const void *at, std::size_t bytes) {
             detail::check(towpath_call_back(&call_, at, bytes));
         });

@@ -1,7 +1,7 @@
 // Chare, the base of all chares.
 #pragma once
 
-#include "reduction.hpp"
+#include "operations.hpp"
 
 namespace towpath {
 
@@ -14,8 +14,7 @@ struct ReducedRecord {
                        towpath_message *message) {
         RunningScope scope(id);
         guarded([&] {
-            auto *object = static_cast<T *>(target);
-            object->reduced(message->reference, message->payload, message->bytes);
+            static_cast<T *>(target)->reduced(*message);
         });
     }
 
@@ -56,46 +55,62 @@ public:
     }
     void destroy() { detail::check(towpath_destroy(&id_)); }
 
+    // The sections of which it knows that it is a member: those of which it has had a multicast.
+    std::vector<Section<T>> sections() const {
+        std::vector<towpath_section> names(towpath_sections(&id_, nullptr, 0));
+        names.resize(std::min(names.size(), towpath_sections(&id_, names.data(), names.size())));
+        return {names.begin(), names.end()};
+    }
+
     // Contributes to the next reduction of the collection.
     template <class Operation, class V>
     void contribute(Operation, const V &value, const Callback &done) {
-        if constexpr (can_reduce<Operation, V>()) {
-            auto reducer = detail::ReducerRecord<Operation, V>::reducer.number();
-            detail::with_value(value, [&](const void *at, std::size_t bytes) {
-                detail::check(towpath_contribute(&id_, reducer, at, bytes, done.get()));
-            });
-        }
+        contribute_value<Operation>(nullptr, value, done);
+    }
+    // The same of a section, of which it has had a multicast.
+    template <class Operation, class V>
+    void contribute(const Section<T> &section, Operation, const V &value, const Callback &done) {
+        contribute_value<Operation>(&section.id(), value, done);
     }
     // Contributes without a value: a barrier.
     void contribute(const Callback &done) {
-        auto reducer = detail::BarrierRecord::reducer.number();
-        detail::check(towpath_contribute(&id_, reducer, nullptr, 0, done.get()));
+        detail::contribute(id_, nullptr, TOWPATH_NOP, nullptr, 0, done);
+    }
+    void contribute(const Section<T> &section, const Callback &done) {
+        detail::contribute(id_, &section.id(), TOWPATH_NOP, nullptr, 0, done);
     }
 
     // The result of a reduction to which every element of the collection contributes: for
     // `co_await`, in all of them.
     template <class Operation, class V>
-    auto reduce(Operation operation, const V &value) {
-        auto result = std::make_shared<detail::FutureState<V>>();
+    auto reduce(Operation, const V &value) {
         towpath_callback told{};
         detail::check(towpath_next_reduction(&id_, &told.reference));
-        if (!awaited_)
-            awaited_ = std::make_unique<Awaited>();
-        (*awaited_)[told.reference] = result;
         told.kind = TOWPATH_CALL_ALL;
-        told.entry = detail::ReducedRecord<T>::entry.number();
-        told.collection = id_.collection;
-        contribute(operation, value, Callback(told));
-        return detail::FutureAwaiter<V>{result};
+        return reduce_value<Operation>(nullptr, value, told);
+    }
+    // The same of a section.
+    template <class Operation, class V>
+    auto reduce(const Section<T> &section, Operation, const V &value) {
+        const auto &name = section.id();
+        towpath_callback told{};
+        detail::check(towpath_next_section_reduction(&id_, &name, &told.reference));
+        told.kind = TOWPATH_CALL_SECTION;
+        told.rank = name.root;
+        told.function = name.number;
+        return reduce_value<Operation>(&name, value, told);
     }
 
     // For the library: the result of a reduction that methods wait for.
-    void reduced(std::uint32_t number, const void *value, std::size_t bytes) {
+    void reduced(const towpath_message &message) {
         // An element that was made since has not contributed.
         if (!awaited_)
             return;
-        if (auto waiting = awaited_->extract(number))
-            waiting.mapped()->complete(value, bytes);
+        towpath_section section{};
+        if (message.flags & TOWPATH_TO_SECTION)
+            detail::check(towpath_message_section(&message, &section));
+        if (auto waiting = awaited_->extract({section.root, section.number, message.reference}))
+            waiting.mapped()->complete(message.payload, message.bytes);
     }
 
 protected:
@@ -109,9 +124,35 @@ protected:
     Chare(const Chare &) = delete;
 
 private:
+    template <class Operation, class V>
+    void contribute_value(const towpath_section *section, const V &value, const Callback &done) {
+        if constexpr (can_reduce<Operation, V>())
+            detail::contribute<Operation>(id_, section, value, done);
+    }
+
+    template <class Operation, class V>
+    auto reduce_value(const towpath_section *section, const V &value, towpath_callback told) {
+        if constexpr (can_reduce<Operation, V>()) {
+            using Result = typename detail::Reduction<Operation, V>::Result;
+            auto result = std::make_shared<detail::FutureState<Result>>();
+            if (!awaited_)
+                awaited_ = std::make_unique<Awaited>();
+            (*awaited_)[{told.rank, static_cast<std::uint32_t>(told.function), told.reference}] =
+                result;
+            told.entry = detail::ReducedRecord<T>::entry.number();
+            told.collection = id_.collection;
+            detail::contribute<Operation>(id_, section, value, Callback(told));
+            return detail::FutureAwaiter<Result>{result};
+        } else {
+            // What `co_await` accepts, so that the compiler says nothing more.
+            return Future<V>();
+        }
+    }
+
     towpath_chare_id id_;
-    // Most chares never wait for one.
-    using Awaited = std::map<std::uint32_t, std::shared_ptr<detail::Completion>>;
+    // By root and number of the section, which are 0 for the whole collection, and the number of the
+    // reduction. Most chares never wait for one.
+    using Awaited = std::map<std::array<std::uint32_t, 3>, std::shared_ptr<detail::Completion>>;
     std::unique_ptr<Awaited> awaited_;
 };
 

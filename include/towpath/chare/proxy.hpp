@@ -7,6 +7,21 @@ namespace towpath {
 
 template <class T>
 class ElementProxy;
+template <class T>
+class Section;
+
+namespace detail {
+
+// False, but the compiler does not know before it sees a call.
+template <auto Member>
+inline constexpr bool never = false;
+
+template <class I>
+inline constexpr bool is_coordinates = std::is_same_v<I, int>;
+template <std::size_t N>
+inline constexpr bool is_coordinates<std::array<int, N>> = true;
+
+}  // namespace detail
 
 // A proxy with options.
 template <class Proxy>
@@ -132,6 +147,26 @@ public:
     }
 
     Sender<CollectionProxy> with(const SendOptions &options) const { return {*this, options}; }
+
+    template <auto Member, class... A>
+    Future<> call(A &&...) const {
+        static_assert(detail::never<Member>, "call is for one chare, which gives one result; send "
+                      "a callback to all, and let them contribute to it");
+        return {};
+    }
+
+    // Makes a section of the chares with these indexes, which exist or are made later; a range of
+    // them, or a list in braces.
+    template <std::ranges::input_range Range>
+    Section<T> section(Range &&indexes) const;
+    template <class U = T>
+    Section<T> section(std::initializer_list<typename U::Index> indexes) const {
+        return section(std::span(indexes.begin(), indexes.size()));
+    }
+    // The same of those between two indexes, in each coordinate from the first to before the end.
+    template <class U = T>
+    Section<T> section_between(const typename U::Index &first, const typename U::Index &end,
+                               int step = 1) const;
 
     // A callback that invokes a method of all with the result.
     template <auto Member>

@@ -1,34 +1,11 @@
-// Reductions: values that the chares of a collection contribute are combined by a function object.
+// Reductions by function objects of the program.
 #pragma once
 
-#include <algorithm>
-#include <functional>
 #include <typeinfo>
 
-#include "proxy.hpp"
+#include "section.hpp"
 
 namespace towpath {
-
-// Combine two values. Any function object without state can be used, whose result for two values of
-// a type has that type, and for which order does not matter; arrays are combined element by element.
-// Of the library it may call `rank` and `ranks`.
-inline constexpr std::plus<> sum{};
-inline constexpr std::multiplies<> product{};
-inline constexpr struct Minimum {
-    template <class T>
-    T operator()(const T &a, const T &b) const {
-        return std::min(a, b);
-    }
-} minimum{};
-inline constexpr struct Maximum {
-    template <class T>
-    T operator()(const T &a, const T &b) const {
-        return std::max(a, b);
-    }
-} maximum{};
-// Appends the contributions to each other, in any order.
-inline constexpr struct Concatenation {
-} concatenation{};
 
 namespace detail {
 
@@ -42,12 +19,7 @@ struct ReducerRecord {
     static void combine(void *, towpath_value *into, const void *value, std::size_t bytes) {
         guarded([&] {
             std::size_t had = towpath_value_bytes(into);
-            if constexpr (std::is_same_v<Operation, Concatenation>) {
-                towpath_value_resize(into, had + bytes);
-                if (bytes > 0)
-                    std::memcpy(static_cast<std::byte *>(towpath_value_data(into)) + had, value,
-                                bytes);
-            } else if constexpr (Elementwise<T>) {
+            if constexpr (Elementwise<T>) {
                 combine_arrays(into, value, bytes);
             } else {
                 T combined = Operation()(read_value<T>(towpath_value_data(into), had),
@@ -92,20 +64,6 @@ struct ReducerRecord {
                                                       towpath_register_reducer};
 };
 
-// Contributions without a value.
-struct BarrierRecord {
-    static void combine(void *, towpath_value *, const void *, std::size_t) {}
-
-    static towpath_reducer record() {
-        towpath_reducer reducer{};
-        reducer.combine = combine;
-        return reducer;
-    }
-
-    static inline Registered<towpath_reducer> reducer{"barrier", record(),
-                                                      towpath_register_reducer};
-};
-
 template <class Operation, class T>
 consteval bool combines() {
     if constexpr (Elementwise<T>) {
@@ -120,23 +78,15 @@ consteval bool combines() {
 
 // Values of T can be combined by this operation. Otherwise a sentence says what is wrong.
 template <class Operation, class T>
-consteval bool can_reduce() {
-    static_assert(Serializable<T>, "a contribution cannot be sent: give its type a member template "
-                                   "<class Archive> void serialize(Archive &archive)");
-    if constexpr (std::is_same_v<Operation, Concatenation>) {
-        static_assert(detail::PlainArray<T>, "concatenation is of arrays or strings whose elements "
-                                             "are copied byte by byte");
-        return Serializable<T> && detail::PlainArray<T>;
-    } else {
-        constexpr bool has_no_state =
-            std::is_empty_v<Operation> && std::is_default_constructible_v<Operation>;
-        constexpr bool combines = detail::combines<Operation, T>();
-        static_assert(has_no_state, "an operation is a function object without state: a lambda "
-                                    "that captures nothing, or a structure without members");
-        static_assert(combines, "the operation does not combine two of these values, or elements "
-                                "of these arrays, to one of the same type");
-        return Serializable<T> && has_no_state && combines;
-    }
+consteval bool can_combine() {
+    constexpr bool has_no_state =
+        std::is_empty_v<Operation> && std::is_default_constructible_v<Operation>;
+    constexpr bool combines = detail::combines<Operation, T>();
+    static_assert(has_no_state, "an operation is a function object without state: a lambda "
+                                "that captures nothing, or a structure without members");
+    static_assert(combines, "the operation does not combine two of these values, or elements "
+                            "of these arrays, to one of the same type");
+    return has_no_state && combines;
 }
 
 }  // namespace towpath

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "entry.hpp"
+#include "priority.hpp"
 
 namespace towpath {
 
 // How a message is sent: `proxy[8].with({.priority = -5}).send<&Cell::work>()`.
 struct SendOptions {
-    // Smaller is more urgent. Messages without priority have priority 0.
-    std::optional<std::int32_t> priority{};
+    // Messages without priority have priority 0.
+    Priority priority{};
     // The message passes all that are not expedited.
     bool is_expedited = false;
     // The number by which a mailbox finds it.
@@ -81,15 +82,19 @@ void transfer_all(Archive &archive, const auto &...values) {
 inline towpath_message new_message(std::size_t bytes, std::uint32_t entry,
                                    const SendOptions &options) {
     towpath_message message;
-    towpath_message_new(bytes, &message);
+    const auto &priority = options.priority;
+    if (priority.is_integer()) {
+        towpath_message_new(bytes, &message);
+        message.priority = priority.number();
+        message.flags = priority.is_set() ? TOWPATH_PRIORITY : 0;
+    } else {
+        auto words = priority.words();
+        check(towpath_message_new_prioritized(bytes, words.data(), priority.bits(), &message));
+    }
     message.entry = entry;
     message.reference = options.reference;
     if (options.is_expedited)
         message.flags |= TOWPATH_EXPEDITED;
-    if (options.priority) {
-        message.flags |= TOWPATH_PRIORITY;
-        message.priority = *options.priority;
-    }
     return message;
 }
 

@@ -13,6 +13,10 @@ template <class T>
 concept PlainArray = std::ranges::contiguous_range<T> && std::ranges::sized_range<T> &&
                      Plain<std::ranges::range_value_t<T>> && !is_array<T>;
 
+// What only a reduction gives, by towpath_parts: `Set` and `Results`.
+template <class T>
+concept ListOfParts = requires { typename T::is_list_of_parts; };
+
 template <Serializable T>
 std::size_t value_bytes(const T &value) {
     if constexpr (PlainArray<T>) {
@@ -58,7 +62,9 @@ void with_value(const T &value, auto &&use) {
 
 template <class T>
 T read_value(const void *from, std::size_t bytes) {
-    if constexpr (PlainArray<T>) {
+    if constexpr (ListOfParts<T>) {
+        return T::read(from, bytes);
+    } else if constexpr (PlainArray<T>) {
         using Element = std::ranges::range_value_t<T>;
         if (bytes % sizeof(Element) != 0)
             wrong_value(bytes, type_name<T>());
