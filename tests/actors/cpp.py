@@ -31,7 +31,8 @@ STANDARD, MPICH = "libmpi_abi.so.1", "libmpi.so.12"
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 INCLUDE = ["-I", environments.ROOT / "include"]
 BENCHMARKS = environments.ROOT / "benchmarks/chares"
-PROGRAMS = ["parameters", "collections", "reductions", "coroutines", "traffic", "c_face"]
+PROGRAMS = ["parameters", "collections", "reductions", "coroutines", "traffic", "sections",
+            "operations", "priorities", "c_face", "c_sections"]
 WITH_MPI = "with_mpi"
 REFUSED = re.compile(r"defined\((\w+)\) // (.*)")
 
@@ -50,7 +51,25 @@ FAILURES = {
     "negative rank of a chare": r"there is no rank -2",
     "wrong rank of an element": r"rank 1000 was named, but the job has 3 ranks",
     "negative extent": r"an array has the extent -4; extents are 0 or more",
-    "lengths": r"reduction over Victim failed: arrays of \d+ and \d+ bytes were contributed",
+    "lengths": r"reduction over Victim failed: elements contribute \d+ and \d+ bytes to sum of i32; all",
+    "lengths of the program's own": r"over Victim failed: arrays of \d+ and \d+ bytes were contributed",
+    "operation throws": r"a reduction over Victim failed: numbers are not equal",
+    "other tuples": r"over Victim failed: elements contribute tuples of different reducers",
+    "no tuple": r"a reduction over Victim failed: elements contribute .*",
+    "no set": r"told_set\(.*\) of Victim\[0\] failed: 4 bytes are no list of a tuple or a set",
+    "fewer results": r"Victim\[1\] failed: a result of 2 values is no towpath::Results<int, int, int>",
+    "section of a wrong index": r"a section was made with Victim\[4\], but the collection has no el",
+    "section of a chare": r"a section was made of single chares, which belong to no array or group",
+    "step": r"section_between was called with the step 0; steps are 1 or more",
+    "no section": r"was sent to section 0 of rank 0, which that rank has not made",
+    "no section of a rank": r"was sent to section 7 of rank 1, which that rank has not made",
+    "section of no rank": r"rank 9 was named, but the job has 3 ranks",
+    "callback of no section": r"a message was sent to section 3 of rank 2, which that rank has not made",
+    "no member": r"Victim\[[23]\] contributed to a section to which it does not belong",
+    "lengths in a section": r"reduction over Victim failed: elements contribute \d+ and \d+ bytes to sum",
+    "member never made": r"nothing is left to do, but .* whose members were not all made",
+    "long priority": r"a priority has up to 1048576 bits, but 1048608 were given",
+    "wide part of a priority": r"is followed by up to 32 bits of a value, but 33 were named",
     "single chare": r"contribute was called for single chare .*, which belongs to no array",
     "wrong result": r"Victim::told\(double\) of Victim\[3\] failed: a result of 4 bytes is no double",
     "result of nothing": r"a result of 0 bytes is no double",
@@ -99,8 +118,9 @@ def output_of(words, environment, limit):
 def compiled(source, binary, options, compiler, flags):
     """Compiles a program; nothing if that fails, else its path, and what the compiler said."""
     library = options.actors
-    words = [*compiler, *WARNINGS, "-O1", *INCLUDE, SOURCES / source, "-o", BINARIES / binary, *flags,
-             "-L", library, "-ltowpath_actors", f"-Wl,-rpath,{library}", "-lpthread"]
+    # Another library than the installed one comes before what the flags name.
+    words = [*compiler, *WARNINGS, "-O1", *INCLUDE, SOURCES / source, "-o", BINARIES / binary,
+             "-L", library, *flags, "-ltowpath_actors", f"-Wl,-rpath,{library}", "-lpthread"]
     status, output = output_of(words, environments.clean_environment(), 300)
     return (None if status else BINARIES / binary), output
 
@@ -114,13 +134,15 @@ def flags_of(options, wrapper):
 def compile_all(options):
     """Compiles all programs, two at a time: what `compiled` says by the name of the program."""
     cpp = ["g++", "-std=c++20"]
-    todo = {name: (f"{name}.cpp", cpp, []) for name in [*PROGRAMS, "failures"]}
-    todo["c_face"] = ("c_face.c", ["gcc", "-std=gnu11"], [])
+    in_c = [name for name in PROGRAMS if name.startswith("c_")]
+    in_cpp = [name for name in PROGRAMS if name not in in_c]
+    todo = {name: (f"{name}.cpp", cpp, []) for name in [*in_cpp, "failures"]}
+    todo |= {name: (f"{name}.c", ["gcc", "-std=gnu11"], []) for name in in_c}
     todo[WITH_MPI] = ("with_mpi.cpp", cpp, flags_of(options, "mpicxx_abi"))
     todo[f"{WITH_MPI}-mpich"] = ("with_mpi.cpp", cpp, flags_of(options, "mpicxx"))
     if shutil.which("clang++"):
         clang = ["clang++", "-std=c++20"]
-        todo |= {f"{name}-clang": (f"{name}.cpp", clang, []) for name in PROGRAMS[:-1]}
+        todo |= {f"{name}-clang": (f"{name}.cpp", clang, []) for name in in_cpp}
     with ThreadPoolExecutor(2) as pool:
         started = {name: pool.submit(compiled, source, name, options, compiler, flags)
                    for name, (source, compiler, flags) in todo.items()}

@@ -33,6 +33,36 @@ struct Victim : Chare<Victim> {
         migrate((rank() + 1) % ranks());
     }
     void add(Callback done) { contribute(sum, std::vector<int>(index() == 1 ? 3 : 2), done); }
+    void add_equal(Callback done) {
+        auto equal = [](int a, int b) { return a == b ? a : throw Error("numbers are not equal"); };
+        contribute(equal, index() == 1 ? 3 : 2, done);
+    }
+    void add_ranges(Callback done) {
+        contribute([](double a, double b) { return a + b; },
+                   std::vector<double>(index() == 1 ? 3 : 2), done);
+    }
+    void add_other_tuples(Callback done) {
+        if (index() == 2)
+            contribute(tuple_of(sum, maximum), std::tuple(1, 2), done);
+        else
+            contribute(tuple_of(sum, sum), std::tuple(1, 2), done);
+    }
+    void add_no_tuple(Callback done) {
+        if (index() == 2)
+            contribute(sum, 1, done);
+        else
+            contribute(tuple_of(sum, sum), std::tuple(1, 2), done);
+    }
+    void add_to(Section<Victim> section) { contribute(section, sum, 1, Callback::exit()); }
+    void add_lengths_to(Section<Victim> section) {
+        contribute(section, sum, std::vector<int>(index() == 1 ? 3 : 2), Callback::exit());
+    }
+    void add_two_to(Section<Victim> section, Callback done) {
+        contribute(section, tuple_of(sum, sum), std::tuple(1, 2), done);
+    }
+    void send_to(Section<Victim> section) { section.send<&Victim::nothing>(); }
+    void told_set(Set<int>) {}
+    void told_results(Results<int, int, int>) {}
     void add_one(Callback done) { contribute(sum, 1, done); }
     void one_of_two() { contribute(index() == 1 ? Callback() : Callback::exit()); }
     int answer() { return 1; }
@@ -133,6 +163,55 @@ const std::map<std::string, Case> cases{
     {"negative extent", [] { create_array<Victim>({-4}); }},
     {"wrong rank of an element", [] { create_sparse_array<Victim>()[1].insert_at(1000); }},
     {"lengths", [] { make().send<&Victim::add>(Callback::exit()); }},
+    {"lengths of the program's own", [] { make().send<&Victim::add_ranges>(Callback::exit()); }},
+    {"operation throws", [] { make().send<&Victim::add_equal>(Callback::exit()); }},
+    {"other tuples", [] { make().send<&Victim::add_other_tuples>(Callback::exit()); }},
+    {"no tuple", [] { make().send<&Victim::add_no_tuple>(Callback::exit()); }},
+    {"no set", [] {
+         auto victims = make();
+         victims.send<&Victim::add_one>(victims[0].callback<&Victim::told_set>());
+     }},
+    {"fewer results", [] {
+         auto victims = make();
+         auto section = victims.section({0, 3});
+         section.send<&Victim::add_two_to>(section, victims[1].callback<&Victim::told_results>());
+     }},
+    {"section of a wrong index", [] { make().section({1, 4}); }},
+    {"section of a chare", [] {
+         auto id = create_chare<Victim>().id();
+         CollectionProxy<Victim>(id.collection).section({0});
+     }},
+    {"step", [] { make().section_between(0, 4, 0); }},
+    {"no section", [] { Section<Victim>({make().id(), 0, 0}).send<&Victim::nothing>(); }},
+    {"no section of a rank", [] {
+         last().send<&Victim::send_to>(Section<Victim>({make().id(), 1, 7}));
+     }},
+    {"section of no rank", [] { Section<Victim>({make().id(), 9, 1}).send<&Victim::nothing>(); }},
+    {"callback of no section", [] {
+         make().send<&Victim::add_one>(Section<Victim>({1, 2, 3}).callback<&Victim::nothing>());
+     }},
+    {"no member", [] {
+         auto victims = make();
+         victims.send<&Victim::add_to>(victims.section({0, 1}));
+     }},
+    {"lengths in a section", [] {
+         auto section = make().section({0, 1, 3});
+         section.send<&Victim::add_lengths_to>(section);
+     }},
+    {"member never made", [] {
+         create_sparse_array<Victim>().section({5}).send<&Victim::nothing>();
+         detail::check(towpath_start_quiescence(Callback::exit().get()));
+     }},
+    {"long priority", [] {
+         auto priority = Priority::root();
+         for (int bits = 0; bits <= 1 << 20; bits += 32)
+             priority = std::move(priority).followed_by(5, 32);
+         last().with({.priority = priority}).send<&Victim::nothing>();
+     }},
+    {"wide part of a priority", [] {
+         auto priority = Priority::root();
+         last().with({.priority = priority.followed_by(1, 33)}).send<&Victim::nothing>();
+     }},
     {"single chare", [] { create_chare_at<Victim>(ranks() - 1).send<&Victim::add>(Callback::exit()); }},
     {"wrong result", [] {
          auto victims = make();

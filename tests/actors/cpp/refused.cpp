@@ -90,6 +90,26 @@ void body(CollectionProxy<Cell> cells, int *pointer) {
     static_cast<void>(cells[1].call<&Cell::box>(1));
 #elif defined(callback_with_two) // a method that is told of a result has one parameter, or none
     static_cast<void>(cells[1].callback<&Cell::two>());
+#elif defined(callback_of_section_with_two) // a method that is told of a result has one parameter
+    static_cast<void>(cells.section({1}).callback<&Cell::two>());
+#elif defined(call_of_all) // call is for one chare, which gives one result
+    static_cast<void>(cells.call<&Cell::number>(1));
+#elif defined(call_of_section) // call is for one chare, which gives one result
+    static_cast<void>(cells.section({1}).call<&Cell::number>(1));
+#elif defined(section_with_too_few) // the entry method has another number of parameters
+    cells.section({1}).send<&Cell::two>(1);
+#elif defined(section_of_texts) // a section is made of indexes of the chares of its collection
+    cells.section(std::vector<std::string>());
+#elif defined(section_between_structures) // section_between is for indexes that are an int
+    struct Place {
+        int x, y;
+    };
+    struct Placed : Chare<Placed, Place> {};
+    create_sparse_array<Placed>().section_between({0, 0}, {1, 1});
+#elif defined(callback_with_set) // only reductions give a Set or Results
+    Callback()(Set<int>());
+#elif defined(set_of_views) // values of a set outlive the message
+    static_cast<void>(Set<View<const int>>());
 #elif defined(no_constructor) // the chare has no constructor for these arguments
     create_array<Cell>({4}, 1, 2);
 #elif defined(insert_without_constructor) // the chare has no constructor for these arguments
@@ -119,6 +139,19 @@ struct Contributes : Chare<Contributes> {
         contribute([&](int a, int b) { return a + b + state; }, 1, done);
 #elif defined(concatenated_numbers) // concatenation is of arrays or strings
         contribute(concatenation, 1, done);
+#elif defined(statistics_of_texts) // statistics are of numbers, or of arrays of numbers
+        contribute(statistics, std::vector<std::string>(), done);
+#elif defined(tuple_of_one_value) // tuple_of is for a std::tuple with a value for each
+        contribute(tuple_of(sum, sum), 1, done);
+#elif defined(short_tuple) // tuple_of is for a std::tuple with a value for each
+        contribute(tuple_of(sum, sum), std::tuple(1), done);
+#elif defined(tuple_in_tuple) // a tuple_of is part of another one
+        contribute(tuple_of(sum, tuple_of(sum)), std::tuple(1, std::tuple(1)), done);
+#elif defined(sum_in_tuple) // the operation does not combine two of these values
+        contribute(tuple_of(set, sum), std::tuple(1, std::vector<std::string>()), done);
+#elif defined(section_contribution) // an operation is a function object without state
+        contribute(Section<Contributes>(), [&](int a, int) { return static_cast<void>(done), a; }, 1,
+                   done);
 #elif defined(pointer_contributed) // a contribution cannot be sent
         contribute(sum, &done, done);
 #endif
