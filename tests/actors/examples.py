@@ -33,6 +33,8 @@ PROGRAMS = [
     ("jacobi3d", [3], "jacobi3d with 3 blocks in each direction is right"),
     ("wave", [8, "wave.pgm"], "wave with 8 strips is right"),
     ("particles", [], "particles are right"),
+    ("matrix", [4], "matrix with 4 x 4 blocks is right"),
+    ("queens", [10], "10 queens are right"),
     ("with_mpi", [], "expected {sum}"),
 ]
 ON_MPICH = ("forces", "jacobi2d", "with_mpi")

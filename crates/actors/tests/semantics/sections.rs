@@ -39,7 +39,9 @@ fn job(ranks: u32, seed: u64) -> (Job, CollectionId, Invoked) {
             let to = (runtime.rank() + 1) % runtime.ranks();
             runtime.migrate(id, to).map_err(|error| error.to_string())?;
         } else if let Some(section) = SectionId::of(header) {
+            let next = runtime.next_section_reduction(id, section);
             let number = runtime.contribute_to_section(id, section, contribution(id));
+            assert_eq!(number.as_ref(), next.as_ref());
             number.map_err(|error| error.to_string())?;
         }
         Ok(())
@@ -227,8 +229,18 @@ fn wrong_calls_about_sections_are_refused_with_a_sentence() {
     );
     let nowhere = SectionId { root: 2, ..few };
     assert!(runtime.multicast(nowhere, broadcast(array, 1, &[])).is_err(), "there is no rank 2");
-    let unknown = SectionId { number: 9, ..few };
-    assert!(runtime.multicast(unknown, broadcast(array, 1, &[])).is_err());
+    assert!(runtime.next_section_reduction(at(array, 0), few).is_err(), "it is no member");
+    for number in [0, 9] {
+        let unknown = SectionId { number, ..few };
+        let error = runtime.multicast(unknown, broadcast(array, 1, &[])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "a message was sent to section {number} of rank 0, which that rank has not made; \
+                 name sections as create_section has"
+            )
+        );
+    }
     let header = ActorHeader::new(towpath_actors::message::MessageKind::Invoke, 0, None, 0);
     assert_eq!(SectionId::of(&header), None);
 }
