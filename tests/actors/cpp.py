@@ -32,13 +32,16 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 INCLUDE = ["-I", environments.ROOT / "include"]
 BENCHMARKS = environments.ROOT / "benchmarks/chares"
 PROGRAMS = ["parameters", "collections", "reductions", "coroutines", "traffic", "sections",
-            "operations", "priorities", "c_face", "c_sections"]
+            "operations", "caught", "priorities", "c_face", "c_sections"]
 WITH_MPI = "with_mpi"
 REFUSED = re.compile(r"defined\((\w+)\) // (.*)")
 
 # Cases of failures.cpp: the sentence and the code of all ranks.
 FAILURES = {
     "throws": r"Victim::throws\(\) of Victim\[3\] failed: thrown here",
+    "nobody is told": r"Caught::fails\(\) of Caught\[2\] failed: not caught",
+    "no caller is told": r"Caught::fails\(\) for a result of Caught\[2\] failed: not caught",
+    "caught by nobody": r"main function, which had waited, failed: .* of chare \[2\] failed: not caught",
     "all throw": r"Victim::throws\(\) of Victim\[\d\] failed: thrown here",
     "throws a number": r"Victim\[3\] failed: it has thrown something that is no std::exception",
     "constructor throws": r"constructor Victim\(int\) of Victim\[3\] failed: no such victim",

@@ -18,6 +18,8 @@ inline void check(int status) {
         throw Error(towpath_error());
 }
 
+inline constexpr const char *no_exception = "it has thrown something that is no std::exception";
+
 // Tells the library of an exception that was not caught, and where.
 inline void fail(std::exception_ptr exception, std::string where = "") {
     try {
@@ -25,7 +27,7 @@ inline void fail(std::exception_ptr exception, std::string where = "") {
     } catch (const std::exception &error) {
         towpath_fail((where + error.what()).c_str());
     } catch (...) {
-        towpath_fail((where + "it has thrown something that is no std::exception").c_str());
+        towpath_fail((where + no_exception).c_str());
     }
 }
 

@@ -43,6 +43,15 @@ public:
         });
     }
 
+    // For the library: tells a future that there will be no value, and why.
+    void fail(const std::string &reason) const {
+        towpath_callback call = call_;
+        call.function |= failed;
+        detail::check(towpath_call_back(&call, reason.data(), reason.size()));
+    }
+    // In the number of a function: the value is the reason why there is none.
+    static constexpr std::uint64_t failed = std::uint64_t{1} << 63;
+
     const towpath_callback *get() const { return &call_; }
 
 private:
@@ -55,6 +64,8 @@ namespace detail {
 struct Completion {
     virtual ~Completion() = default;
     virtual void complete(const void *value, std::size_t bytes) = 0;
+    // There will be no value.
+    virtual void fail(std::string reason) { throw Error(reason); }
 };
 
 // Completions by the numbers that callbacks name.
@@ -72,10 +83,13 @@ struct Completions {
     }
 
     void complete(std::uint64_t number, const void *value, std::size_t bytes) {
-        auto found = waiting.extract(number);
+        auto found = waiting.extract(number & ~Callback::failed);
         if (!found)
             throw Error("a callback of a function or a future was called twice");
-        found.mapped()->complete(value, bytes);
+        if (number & Callback::failed)
+            found.mapped()->fail(std::string(static_cast<const char *>(value), bytes));
+        else
+            found.mapped()->complete(value, bytes);
     }
 };
 

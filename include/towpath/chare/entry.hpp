@@ -149,14 +149,23 @@ std::string entry_name() {
            MemberTraits<decltype(Member)>::parameter_names();
 }
 
+// Whether a failure of a method that was called for a result does not end the job: the caller's
+// `co_await` throws.
+template <class T>
+bool tells_callers(const T &object) {
+    if constexpr (requires { bool{object.failures_reach_callers}; })
+        return object.failures_reach_callers;
+    return false;
+}
+
 // Calls a method, and tells the callback of its result.
 template <class T, auto Member, class Parameters>
-void call_method(T &object, Parameters &parameters, const Callback &reply) {
+void call_method(T &object, Parameters &parameters, const Callback &reply, bool is_told) {
     using Traits = MemberTraits<decltype(Member)>;
     using Result = typename Traits::Result;
     if constexpr (is_task<Result>) {
         finish(Traits::template call<T, Member>(object, parameters), reply,
-               entry_name<T, Member>);
+               entry_name<T, Member>, is_told);
     } else if constexpr (std::is_void_v<Result>) {
         Traits::template call<T, Member>(object, parameters);
         if (!reply.is_nobody())
@@ -183,7 +192,7 @@ struct EntryRecord {
                 (object.*Member).deliver(KeptMessage(*message));
             } else {
                 auto parameters = read_parameters<typename Traits::Parameters>(*message);
-                call_method<T, Member>(object, parameters, Callback());
+                call_method<T, Member>(object, parameters, Callback(), false);
             }
         });
     }
@@ -210,7 +219,15 @@ struct CallRecord {
             std::tuple<Callback, typename Traits::Parameters> sent;
             Reader(*message) & sent;
             auto &[reply, parameters] = sent;
-            call_method<T, Member>(*static_cast<T *>(target), parameters, reply);
+            T &object = *static_cast<T *>(target);
+            bool is_told = tells_callers(object);
+            try {
+                call_method<T, Member>(object, parameters, reply, is_told);
+            } catch (...) {
+                if (!is_told)
+                    throw;
+                tell_failure(reply, entry_name<T, Member>());
+            }
         });
     }
 

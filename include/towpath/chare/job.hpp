@@ -83,7 +83,7 @@ inline std::vector<std::byte> packed_read_only() {
 template <class Main>
 void call_main(Main &main) {
     if constexpr (is_task<std::invoke_result_t<Main &>>)
-        finish(main(), Callback(), [] { return std::string("the main function"); });
+        finish(main(), Callback(), [] { return std::string("the main function"); }, false);
     else
         main();
 }

@@ -177,7 +177,7 @@ struct Detached {
     struct promise_type {
         std::string (*name)();
 
-        promise_type(auto &, auto &, std::string (*method)()) : name(method) {}
+        promise_type(auto &, auto &, std::string (*method)(), bool) : name(method) {}
         Detached get_return_object() { return {}; }
         std::suspend_never initial_suspend() noexcept { return {}; }
         std::suspend_never final_suspend() noexcept { return {}; }
@@ -192,30 +192,60 @@ struct Detached {
     };
 };
 
-// Lets a task end, and tells a callback of its result.
+// What an exception of a method says to its caller.
+inline void tell_failure(const Callback &reply, const std::string &method) {
+    std::string where = method + running_index() + " failed: ";
+    try {
+        throw;
+    } catch (const std::exception &error) {
+        reply.fail(where + error.what());
+    } catch (...) {
+        reply.fail(where + no_exception);
+    }
+}
+
+// Lets a task end, and tells a callback of its result, or that it has failed if somebody wants to
+// know.
 template <class R>
-Detached finish(Task<R> task, Callback reply, std::string (*)()) {
-    if constexpr (std::is_void_v<R>) {
-        co_await task;
-        if (!reply.is_nobody())
-            reply();
-    } else {
-        R result = co_await task;
-        if (!reply.is_nobody())
-            reply(result);
+Detached finish(Task<R> task, Callback reply, std::string (*method)(), bool is_told) {
+    try {
+        if constexpr (std::is_void_v<R>) {
+            co_await task;
+            if (!reply.is_nobody())
+                reply();
+        } else {
+            R result = co_await task;
+            if (!reply.is_nobody())
+                reply(result);
+        }
+    } catch (...) {
+        if (!is_told)
+            throw;
+        tell_failure(reply, method());
     }
 }
 
 template <class R>
 struct FutureState : Completion {
     std::optional<std::conditional_t<std::is_void_v<R>, std::monostate, R>> value;
+    // Why there is no value.
+    std::optional<std::string> failure;
     Suspension::List waiting;
+
+    bool is_ready() const { return value.has_value() || failure.has_value(); }
 
     void complete(const void *bytes, std::size_t size) override {
         if constexpr (std::is_void_v<R>)
             value.emplace();
         else
             value.emplace(read_value<R>(bytes, size));
+        resume_all();
+    }
+    void fail(std::string reason) override {
+        failure = std::move(reason);
+        resume_all();
+    }
+    void resume_all() {
         while (!waiting.empty())
             waiting.front()->resume();
     }
@@ -226,12 +256,14 @@ struct FutureAwaiter {
     std::shared_ptr<FutureState<R>> state;
     Suspension suspension{};
 
-    bool await_ready() const { return state->value.has_value(); }
+    bool await_ready() const { return state->is_ready(); }
     void await_suspend(std::coroutine_handle<> handle) {
         suspension.suspend(handle, state->waiting);
     }
     // The value, which several may wait for if it can be copied.
     R await_resume() const {
+        if (state->failure)
+            throw Error(*state->failure);
         if constexpr (std::is_copy_constructible_v<R>)
             return *state->value;
         else if constexpr (!std::is_void_v<R>)
@@ -257,7 +289,7 @@ public:
 
     // Completes the future, once.
     const Callback &callback() const { return callback_; }
-    bool is_ready() const { return state_->value.has_value(); }
+    bool is_ready() const { return state_->is_ready(); }
 
     auto operator co_await() const { return detail::FutureAwaiter<R>{state_}; }
 

@@ -113,6 +113,14 @@ struct ShortTaker : Chare<ShortTaker> {
     void take(Short) {}
 };
 
+// Its failures reach callers, if it is told so.
+struct Caught : Chare<Caught> {
+    bool failures_reach_callers;
+
+    explicit Caught(bool is_caught) : failures_reach_callers(is_caught) {}
+    void fails() { throw Error("not caught"); }
+};
+
 void send_raw(CollectionProxy<Victim> victims, const char *bytes, std::size_t count) {
     towpath_message message;
     towpath_message_new(count, &message);
@@ -150,6 +158,10 @@ using TaskCase = Task<> (*)();
 
 const std::map<std::string, Case> cases{
     {"throws", [] { last().send<&Victim::throws>(); }},
+    {"nobody is told", [] { create_group<Caught>(true)[2].send<&Caught::fails>(); }},
+    {"no caller is told", [] {
+         static_cast<void>(create_group<Caught>(false)[2].call<&Caught::fails>());
+     }},
     {"all throw", [] { make().send<&Victim::throws>(); }},
     {"throws a number", [] { last().send<&Victim::throws_number>(); }},
     {"constructor throws", [] { create_array<Victim>({4}, 3); }},
@@ -266,6 +278,9 @@ const std::map<std::string, TaskCase> tasks{
     {"main later", []() -> Task<> {
          co_await last().call<&Victim::answer>();
          throw std::runtime_error("main has thrown later");
+     }},
+    {"caught by nobody", []() -> Task<> {
+         co_await create_group<Caught>(true)[2].call<&Caught::fails>();
      }},
     {"wrong future", []() -> Task<> {
          Future<std::array<int, 2>> wrong;
