@@ -60,6 +60,51 @@ private:
 
 namespace detail {
 
+template <class P, class V>
+inline constexpr bool are_ranges_of_same = false;
+template <std::ranges::contiguous_range P, std::ranges::contiguous_range V>
+inline constexpr bool are_ranges_of_same<P, V> =
+    std::is_same_v<std::ranges::range_value_t<P>, std::ranges::range_value_t<V>>;
+
+// Who expects a P takes a V, or whatever if P is void.
+template <class P, class V>
+inline constexpr bool takes_value =
+    std::is_void_v<P> || std::is_same_v<P, V> || are_ranges_of_same<P, V>;
+
+}  // namespace detail
+
+// A callback of which the compiler knows what type of value it is told: that of a future, a function
+// or a method. As a parameter `CallbackOf<int>` it is given to those only that tell it an int.
+template <class P>
+class CallbackOf : public Callback {
+public:
+    CallbackOf() = default;
+    // The program knows that it takes such a value.
+    explicit CallbackOf(const Callback &callback) : Callback(callback) {}
+
+    CallbackOf with_reference(std::uint32_t reference) const {
+        return CallbackOf(Callback::with_reference(reference));
+    }
+
+    void operator()() const {
+        static_assert(std::is_void_v<P>, "the callback is told a value, and this gives it none");
+        if constexpr (std::is_void_v<P>)
+            Callback::operator()();
+    }
+
+    template <Serializable T>
+    void operator()(const T &value) const {
+        constexpr bool converts = detail::takes_value<P, T> || std::is_convertible_v<T, P>;
+        static_assert(converts, "the callback is told a value of another type");
+        if constexpr (detail::takes_value<P, T>)
+            Callback::operator()(value);
+        else if constexpr (converts)
+            Callback::operator()(static_cast<P>(value));
+    }
+};
+
+namespace detail {
+
 // Something on this rank that gets a value once.
 struct Completion {
     virtual ~Completion() = default;
@@ -147,10 +192,11 @@ struct FunctionValue<void (C::*)(V)> {
 
 // A callback that calls a function on this rank, once: `callback([](double sum) { ... })`.
 template <class Function>
-Callback callback(Function function) {
+auto callback(Function function) {
     using Value = typename detail::FunctionValue<Function>::type;
     using Completion = detail::FunctionCompletion<Function, Value>;
-    return detail::completions.add(std::make_shared<Completion>(std::move(function)));
+    auto completion = std::make_shared<Completion>(std::move(function));
+    return CallbackOf<Value>(detail::completions.add(std::move(completion)));
 }
 
 }  // namespace towpath

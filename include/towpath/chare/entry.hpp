@@ -257,7 +257,7 @@ T *construct(const towpath_chare_id *id, auto make) {
 
 // A type of chares. It can migrate if it has a constructor without parameters and `serialize`.
 template <class T>
-concept Migratable = std::default_initializable<T> && HasSerialize<T, Sizer> &&
+concept Migratable = std::is_default_constructible_v<T> && HasSerialize<T, Sizer> &&
                      HasSerialize<T, Writer> && HasSerialize<T, Reader>;
 
 template <class T>

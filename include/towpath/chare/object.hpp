@@ -67,10 +67,21 @@ public:
     void contribute(Operation, const V &value, const Callback &done) {
         contribute_value<Operation>(nullptr, value, done);
     }
+    template <class Operation, class V, class P>
+    void contribute(Operation, const V &value, const CallbackOf<P> &done) {
+        if constexpr (takes_result_of<P, Operation, V>())
+            contribute_value<Operation>(nullptr, value, done);
+    }
     // The same of a section, of which it has had a multicast.
     template <class Operation, class V>
     void contribute(const Section<T> &section, Operation, const V &value, const Callback &done) {
         contribute_value<Operation>(&section.id(), value, done);
+    }
+    template <class Operation, class V, class P>
+    void contribute(const Section<T> &section, Operation, const V &value,
+                    const CallbackOf<P> &done) {
+        if constexpr (takes_result_of<P, Operation, V>())
+            contribute_value<Operation>(&section.id(), value, done);
     }
     // Contributes without a value: a barrier.
     void contribute(const Callback &done) {

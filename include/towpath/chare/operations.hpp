@@ -278,4 +278,17 @@ consteval bool can_reduce() {
     return false;
 }
 
+// What is told a P takes the result of such a reduction.
+template <class P, class Operation, class V>
+consteval bool takes_result_of() {
+    if constexpr (can_reduce<Operation, V>()) {
+        using Result = typename detail::Reduction<Operation, V>::Result;
+        constexpr bool takes_it = detail::takes_value<P, Result>;
+        static_assert(takes_it, "the callback is told a value of another type than what this "
+                                "reduction gives");
+        return takes_it;
+    }
+    return false;
+}
+
 }  // namespace towpath

@@ -16,6 +16,17 @@ namespace detail {
 template <auto Member>
 inline constexpr bool never = false;
 
+// A callback that invokes a method of those that this one names.
+template <class T, auto Member>
+auto callback_of(towpath_callback call) {
+    if constexpr (takes_result<Member, T>()) {
+        call.entry = EntryRecord<T, Member>::entry.number();
+        return CallbackOf<ToldTo<Member>>(Callback(call));
+    } else {
+        return Callback(call);
+    }
+}
+
 template <class I>
 inline constexpr bool is_coordinates = std::is_same_v<I, int>;
 template <std::size_t N>
@@ -81,14 +92,12 @@ public:
 
     // A callback that invokes a method of it with the result.
     template <auto Member>
-    Callback callback() const {
+    auto callback() const {
         towpath_callback call{};
         call.kind = TOWPATH_CALL_CHARE;
         call.collection = id_.collection;
         call.index = id_.index;
-        if constexpr (takes_result<Member, T>())
-            call.entry = detail::EntryRecord<T, Member>::entry.number();
-        return Callback(call);
+        return detail::callback_of<T, Member>(call);
     }
 
     // Inserts the element, on the home of its index.
@@ -170,13 +179,11 @@ public:
 
     // A callback that invokes a method of all with the result.
     template <auto Member>
-    Callback callback() const {
+    auto callback() const {
         towpath_callback call{};
         call.kind = TOWPATH_CALL_ALL;
         call.collection = collection_;
-        if constexpr (takes_result<Member, T>())
-            call.entry = detail::EntryRecord<T, Member>::entry.number();
-        return Callback(call);
+        return detail::callback_of<T, Member>(call);
     }
 
     // All elements that this rank has inserted are the first ones: reductions may begin.

@@ -32,15 +32,13 @@ public:
 
     // A callback that invokes a method of all members with the result.
     template <auto Member>
-    Callback callback() const {
+    auto callback() const {
         towpath_callback call{};
         call.kind = TOWPATH_CALL_SECTION;
         call.collection = section_.collection;
         call.rank = section_.root;
         call.function = section_.number;
-        if constexpr (takes_result<Member, T>())
-            call.entry = detail::EntryRecord<T, Member>::entry.number();
-        return Callback(call);
+        return detail::callback_of<T, Member>(call);
     }
 
     // The collection to which the members belong.

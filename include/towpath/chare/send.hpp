@@ -219,6 +219,23 @@ consteval bool can_send() {
     return false;
 }
 
+namespace detail {
+
+// The first of these types, or void.
+template <class Parameters>
+struct FirstOf {
+    using type = void;
+};
+template <class First, class... P>
+struct FirstOf<std::tuple<First, P...>> {
+    using type = First;
+};
+// What a callback that invokes a method is told.
+template <auto Member>
+using ToldTo = typename FirstOf<ParametersOf<Member>>::type;
+
+}  // namespace detail
+
 template <auto Member, class T>
 consteval bool takes_result() {
     if constexpr (is_method_of<Member, T>()) {

@@ -284,18 +284,18 @@ public:
     static_assert(std::is_void_v<R> || !detail::is_view<R>, "a future outlives the message");
 
     Future() : state_(std::make_shared<detail::FutureState<R>>()) {
-        callback_ = detail::completions.add(state_);
+        callback_ = CallbackOf<R>(detail::completions.add(state_));
     }
 
     // Completes the future, once.
-    const Callback &callback() const { return callback_; }
+    const CallbackOf<R> &callback() const { return callback_; }
     bool is_ready() const { return state_->is_ready(); }
 
     auto operator co_await() const { return detail::FutureAwaiter<R>{state_}; }
 
 private:
     std::shared_ptr<detail::FutureState<R>> state_;
-    Callback callback_;
+    CallbackOf<R> callback_;
 };
 
 // A future that is ready when no message is left anywhere, but for those that wait for it.

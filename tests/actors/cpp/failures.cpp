@@ -229,7 +229,7 @@ const std::map<std::string, Case> cases{
          auto victims = make();
          victims.send<&Victim::add_one>(victims[3].callback<&Victim::told>());
      }},
-    {"result of nothing", [] { last().callback<&Victim::told>()(); }},
+    {"result of nothing", [] { Callback(last().callback<&Victim::told>())(); }},
     {"function", [] { make().send<&Victim::add_one>(callback([](int) { throw Error("in a function"); })); }},
     {"function and value", [] { make().send<&Victim::add_one>(callback([](double) {})); }},
     {"short message", [] { send_raw(make(), "1234", 4); }},

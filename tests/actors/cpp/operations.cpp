@@ -63,7 +63,8 @@ struct Part : Chare<Part> {
                    std::tuple(small, small, small, 0.25, 2.0, index() == 3, index() == 4,
                               std::vector<double>{1.0 * index(), -1.0 * index()}), done);
     }
-    void sets(Callback texts, Callback one, Callback spread) {
+    void sets(CallbackOf<Set<std::string>> texts, CallbackOf<int> one,
+              const CallbackOf<Statistics> &spread) {
         contribute(set, std::string(static_cast<std::size_t>(index()), 'x'), texts);
         migrate((rank() + 1) % ranks());
         contribute(any_one, index(), one);

@@ -27,6 +27,7 @@ struct Cell : Chare<Cell> {
     void optional_pointer(std::optional<int *>) {}
     void no_default(NoDefault) {}
     void owned(std::unique_ptr<int>) {}
+    void tells(CallbackOf<double>) {}
     Task<> waits_with_view(View<const int>) { co_return; }
     Task<> waits_with_reference(const std::string &) { co_return; }
     View<const int> gives_view() { return {}; }
@@ -108,6 +109,12 @@ void body(CollectionProxy<Cell> cells, int *pointer) {
     create_sparse_array<Placed>().section_between({0, 0}, {1, 1});
 #elif defined(callback_with_set) // only reductions give a Set or Results
     Callback()(Set<int>());
+#elif defined(callback_told_nothing) // the callback is told a value, and this gives it none
+    cells.callback<&Cell::number>()();
+#elif defined(callback_told_other_type) // the callback is told a value of another type
+    callback([](int) {})(std::string());
+#elif defined(callback_of_other_type) // an argument does not convert to the parameter
+    cells.send<&Cell::tells>(Future<int>().callback());
 #elif defined(set_of_views) // values of a set outlive the message
     static_cast<void>(Set<View<const int>>());
 #elif defined(no_constructor) // the chare has no constructor for these arguments
@@ -149,6 +156,10 @@ struct Contributes : Chare<Contributes> {
         contribute(tuple_of(sum, tuple_of(sum)), std::tuple(1, std::tuple(1)), done);
 #elif defined(sum_in_tuple) // the operation does not combine two of these values
         contribute(tuple_of(set, sum), std::tuple(1, std::vector<std::string>()), done);
+#elif defined(sum_told_as_set) // the callback is told a value of another type than what this
+        contribute(sum, 1, Future<Set<int>>().callback());
+#elif defined(sum_of_section_told_as_float) // the callback is told a value of another type than
+        contribute(Section<Contributes>(), sum, 1.5, Future<float>().callback());
 #elif defined(section_contribution) // an operation is a function object without state
         contribute(Section<Contributes>(), [&](int a, int) { return static_cast<void>(done), a; }, 1,
                    done);
