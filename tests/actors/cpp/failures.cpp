@@ -224,13 +224,17 @@ const std::map<std::string, Case> cases{
          auto priority = Priority::root();
          last().with({.priority = priority.followed_by(1, 33)}).send<&Victim::nothing>();
      }},
-    {"single chare", [] { create_chare_at<Victim>(ranks() - 1).send<&Victim::add>(Callback::exit()); }},
+    {"single chare", [] {
+         create_chare_at<Victim>(ranks() - 1).send<&Victim::add>(Callback::exit());
+     }},
     {"wrong result", [] {
          auto victims = make();
          victims.send<&Victim::add_one>(victims[3].callback<&Victim::told>());
      }},
     {"result of nothing", [] { Callback(last().callback<&Victim::told>())(); }},
-    {"function", [] { make().send<&Victim::add_one>(callback([](int) { throw Error("in a function"); })); }},
+    {"function", [] {
+         make().send<&Victim::add_one>(callback([](int) { throw Error("in a function"); }));
+     }},
     {"function and value", [] { make().send<&Victim::add_one>(callback([](double) {})); }},
     {"short message", [] { send_raw(make(), "1234", 4); }},
     {"huge count", [] { send_raw(make(), "\0\0\0\0\0\0\0\200", 8); }},
