@@ -101,6 +101,8 @@ void towpath_message_free(towpath_message *message);
 /* In an entry method: the message that it was given belongs to the program, which frees it. The
  * payload and the arrays may move: arrays that their sender waits for are copied. */
 void towpath_message_keep(towpath_message *message);
+/* The same, but arrays stay where they are, and their sender waits until the message is freed. */
+void towpath_message_hold(towpath_message *message);
 
 /* Adds an array, which is sent from where it is, without a copy where that is possible. It must not
  * change until the callback, which may be null, is told; that is when no receiver reads it any more.

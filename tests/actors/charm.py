@@ -2,12 +2,13 @@
 """Translates, compiles and runs programs of Charm++: those of examples/charm, and those of
 tests/actors/charm, each of which uses one part of the language and checks itself.
 
-    charm.py                   with build/install, on 1, 2 and 4 ranks
+    charm.py                   with build/install, on 1 to 4 ranks
     charm.py --filter steps    some of them
     charm.py --prefix DIR      with another installation
 
 A program passes when its compilation says nothing, and each job ends in time with status 0 and a
-line that ends with "ok" or "right". Prints "N passed, M failed".
+line that ends with "ok" or "right". A case of failures.C passes when the job ends in time with
+another status and the sentence. Prints "N passed, M failed".
 """
 
 import argparse
@@ -27,8 +28,23 @@ BUILD = [CARGO, "build", "-q", "-p", "towpath-charmc"]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", environments.ROOT / "target"))
 TRANSLATOR = TARGET / "debug/towpath-charmc"
 HEADERS = environments.ROOT / "include/towpath/charm++"
-RANKS = (1, 2, 4)
+RANKS = (1, 2, 3, 4)
 WARNINGS = ["-O1", "-Wall", "-Werror"]
+FAILURES = "failures"
+
+# Cases of failures.C, on two ranks, and what is said.
+SENTENCES = {
+    "small": r"an array of 400000 bytes for Cell::get\(int,int\[\]\) does not fit into the 399996 "
+             r"bytes that were posted with the tag 7",
+    "posted twice": r"memory was posted twice with the tag 8 on rank 1: a tag can be used again once",
+    "matched twice": r"two arrays were matched with the tag 7 on rank 1, the second one for Cell::get",
+    "nowhere": r"the post method of Cell::get\(int,int\[\]\) has neither set the pointer to an array",
+    "more than sent": r"a post method expects an array of 100001 elements, but 100000 were sent",
+    "migrates": r"Cell\[1\] cannot migrate or be deleted",
+    "writes": r"Cell::write\(int,int\[\]\) of .*\[1\] writes to an array that it was lent",
+    "short get": r"CkNcpyBuffer::get: the destination has 100 bytes, which is less than the 400000",
+    "get elsewhere": r"CkNcpyBuffer::get was called on rank 1 for memory of rank 0: call it where",
+}
 
 
 def programs():
@@ -47,8 +63,8 @@ def run(words, directory, limit):
     return result.returncode == 0, result.stdout
 
 
-def tested(source, prefix, directory):
-    """What is wrong with a program, if anything."""
+def compiled(source, prefix, directory):
+    """What is wrong with the compilation of a program, if anything."""
     charmc = [TRANSLATOR, "--prefix", prefix]
     for interface in sorted(source.parent.glob("*.ci")):
         translated, said = run([*charmc, interface], directory, 10)
@@ -56,15 +72,30 @@ def tested(source, prefix, directory):
             return f"translating {interface.name}:\n{said}"
     words = ["-language", "charm++", *WARNINGS, f"-I{HEADERS}", f"-I{source.parent}"]
     words += ["-o", source.stem, source]
-    compiled, said = run([*charmc, *words], directory, 120)
-    if not compiled or said:
-        return f"compiling:\n{said}"
+    is_compiled, said = run([*charmc, *words], directory, 120)
+    return f"compiling:\n{said}" if not is_compiled or said else None
+
+
+def run_job(source, prefix, directory, ranks, *arguments):
+    words = ["--charmrun", "--prefix", prefix, f"+p{ranks}", f"./{source.stem}", *arguments]
+    return run([TRANSLATOR, *words, "++local"], directory, 30)
+
+
+def tested(source, prefix, directory):
+    """What is wrong with a program, if anything."""
     for ranks in RANKS:
-        words = ["--charmrun", "--prefix", prefix, f"+p{ranks}", f"./{source.stem}", "++local"]
-        ended, said = run([TRANSLATOR, *words], directory, 30)
+        ended, said = run_job(source, prefix, directory, ranks)
         if not ended or not re.search(r"\b(ok|right)$", said, re.M):
             return f"{ranks} ranks:\n{said}"
     return None
+
+
+def failures(source, prefix, directory):
+    """The name of each case, whether it fails as it should, and what was said."""
+    for case, sentence in SENTENCES.items():
+        ended, said = run_job(source, prefix, directory, 2, case)
+        is_well = not ended and "timeout" not in said and re.search(sentence, said)
+        yield f"{FAILURES}, {case}", bool(is_well), said
 
 
 def results(options):
@@ -73,8 +104,13 @@ def results(options):
         name = f"{source.parent.name}/{source.name}"
         if options.filter not in name:
             continue
+        prefix = options.prefix.absolute()
         with tempfile.TemporaryDirectory() as directory:
-            problem = tested(source, options.prefix.absolute(), directory)
+            problem = compiled(source, prefix, directory)
+            if problem is None and source.stem == FAILURES:
+                yield from failures(source, prefix, directory)
+                continue
+            problem = problem or tested(source, prefix, directory)
         yield name, problem is None, problem
 
 

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::rc::Rc;
 
 use towpath_actors::arrays::kept;
 use towpath_actors::message::{
@@ -239,6 +240,25 @@ pub unsafe extern "C" fn towpath_message_free(message: *mut CMessage) {
 /// It is the message that the running method was given, or one that the program has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_message_keep(message: *mut CMessage) {
+    // SAFETY: the caller says so.
+    unsafe { own(message, kept) };
+}
+
+/// In an entry method: the message belongs to the program, but its arrays stay where they are.
+///
+/// # Safety
+/// As for `towpath_message_keep`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_message_hold(message: *mut CMessage) {
+    // SAFETY: the caller says so.
+    unsafe { own(message, Rc::clone) };
+}
+
+/// Gives the message of the running method to the program, with these arrays instead of its own.
+///
+/// # Safety
+/// As for `towpath_message_keep`.
+unsafe fn own(message: *mut CMessage, array: fn(&MessageArray) -> MessageArray) {
     // SAFETY: the message exists.
     if unsafe { !(*message).memory.is_null() } {
         return;
@@ -247,7 +267,7 @@ pub unsafe extern "C" fn towpath_message_keep(message: *mut CMessage) {
     let received = unsafe { &mut *message.cast::<ReceivedMessage>() };
     let Some(handle) = received.handle.take() else { return };
     let message = handle.into_owned();
-    let arrays = message.arrays().iter().map(kept).collect();
+    let arrays = message.arrays().iter().map(array).collect();
     received.message = CMessage::give(message.with_arrays(arrays));
 }
 

@@ -38,7 +38,8 @@ fn programs_are_compiled_and_linked() {
     let asked = compiled("-language charm++ -tracemode none -O2 -g -DX=1 -I dir -o prog prog.C");
     let expected = "-std=c++17 -O2 -g -DX=1 -I dir -o prog prog.C -I. \
                     -I/opt/towpath/include/towpath/charm++ -L/opt/towpath/lib -ltowpath_actors \
-                    -Wl,-rpath,/opt/towpath/lib";
+                    -Wl,-rpath,/opt/towpath/lib -Wl,--push-state,--no-as-needed \
+                    -l:libtowpath-malloc.so -Wl,--pop-state";
     assert_eq!(asked.compiler, words(expected));
     assert!(asked.remarks.is_empty());
 }

@@ -4,7 +4,7 @@
 
 #include "creation.h"
 #include "marshal.h"
-#include "zerocopy.h"
+#include "posts.h"
 
 namespace ck {
 
@@ -29,7 +29,8 @@ struct Call {
     template <class M> std::unique_ptr<M> look() const { return std::unique_ptr<M>(take<M>()); }
 };
 
-// Lets the arrays of a message, which was kept, be copied to where its post method says.
+// Lets the arrays of a message, which is held, be copied to where its post method says. The chare
+// cannot migrate until its method has run.
 inline void place_arrays(const Call &call, const EntryMethod &entry,
                          std::vector<PostedArray> arrays,
                          std::function<towpath_message(const std::vector<PostedArray> &)> marshal) {
@@ -39,6 +40,7 @@ inline void place_arrays(const Call &call, const EntryMethod &entry,
     pending->entry = &entry;
     pending->arrays = std::move(arrays);
     pending->marshal = std::move(marshal);
+    check(towpath_pin(call.id));
     Posts::all().start(pending);
 }
 

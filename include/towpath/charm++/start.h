@@ -2,6 +2,7 @@
 #ifndef TOWPATH_CHARM_START_H
 #define TOWPATH_CHARM_START_H
 
+#include "direct.h"
 #include "registration.h"
 
 namespace ck {
@@ -21,6 +22,7 @@ struct Program {
         return program;
     }
     void pup(PUP::er &p) {
+        p | DirectTransfers::group;
         for (auto *variable : read_only)
             variable(p);
     }
@@ -79,6 +81,7 @@ inline int run(int argc, char **argv, void (*register_all)()) {
     register_all();
     run_all(program.node_initialisers);
     register_reducers();
+    DirectTransfers::register_all();
     register_method<resume_element>(resume_from_sync(), "ArrayElement::ResumeFromSync", 0, 0);
     towpath_program functions = {};
     functions.read_only = [](void *, const void *data, std::size_t bytes) {
@@ -96,6 +99,7 @@ inline int run(int argc, char **argv, void (*register_all)()) {
         return ended_with("The job cannot start");
     run_all(program.initialisers);
     if (towpath_rank() == 0) {
+        guarded([] { DirectTransfers::make(); });
         for (const EntryMethod *constructor : program.main_chares) {
             towpath_chare_id id;
             if (towpath_create_chare(constructor->c.number, 0, "", 0, &id) != 0)

@@ -1,9 +1,8 @@
-// Parameters that are declared nocopy and nocopypost. Their elements travel in the message.
+// Memory that is sent without a copy on the way, where that is possible.
 #ifndef TOWPATH_CHARM_ZEROCOPY_H
 #define TOWPATH_CHARM_ZEROCOPY_H
 
-#include <string>
-#include <unordered_map>
+#include <cstdlib>
 
 #include "callback.h"
 #include "marshal.h"
@@ -11,23 +10,55 @@
 enum CkNcpyBufferMode : unsigned char { CK_BUFFER_UNREG, CK_BUFFER_REG, CK_BUFFER_PREREG,
                                         CK_BUFFER_NOREG };
 enum CkNcpyDeregMode : unsigned char { CK_BUFFER_DEREG, CK_BUFFER_NODEREG };
+enum class CkNcpyStatus { incomplete, complete };
 
-// Memory of the sender, and what happens once it can be used again.
+// Memory of a rank, and what happens once a transfer of it is complete. It can be sent.
 class CkNcpyBuffer {
 public:
     CkNcpyBuffer() = default;
+    // An argument of a parameter that says how long the array is.
     explicit CkNcpyBuffer(const void *address, const CkCallback &callback = CkCallback())
         : ptr(address), cb(callback) {}
+    CkNcpyBuffer(const void *address, std::size_t bytes, CkNcpyBufferMode mode = CK_BUFFER_REG,
+                 CkNcpyDeregMode deregistration = CK_BUFFER_DEREG) {
+        init(address, bytes, mode, deregistration);
+    }
+    CkNcpyBuffer(const void *address, std::size_t bytes, const CkCallback &callback,
+                 CkNcpyBufferMode mode = CK_BUFFER_REG,
+                 CkNcpyDeregMode deregistration = CK_BUFFER_DEREG) {
+        init(address, bytes, callback, mode, deregistration);
+    }
+    void init(const void *address, std::size_t bytes, CkNcpyBufferMode mode = CK_BUFFER_REG,
+              CkNcpyDeregMode deregistration = CK_BUFFER_DEREG) {
+        init(address, bytes, CkCallback(), mode, deregistration);
+    }
+    void init(const void *address, std::size_t bytes, const CkCallback &callback,
+              CkNcpyBufferMode mode = CK_BUFFER_REG,
+              CkNcpyDeregMode deregistration = CK_BUFFER_DEREG) {
+        ptr = address;
+        cnt = bytes;
+        pe = CkMyPe();
+        cb = callback;
+        regMode = mode;
+        deregMode = deregistration;
+    }
     CkNcpyBuffer &setRef(const void *value) {
         ref = value;
         return *this;
     }
     const void *getRef() const { return ref; }
-    // Nothing was registered.
+    // The memory needs no registration.
+    void registerMem() {}
     void deregisterMem() {}
 
-    // Its content has been copied.
-    void ck_copied(std::size_t bytes) const {
+    // Fills this memory, which is here, from other memory, or other memory from this. Both are
+    // told. What is not complete at once needs the rank of the other memory to receive messages.
+    CkNcpyStatus get(const CkNcpyBuffer &source) const;
+    CkNcpyStatus put(const CkNcpyBuffer &destination) const;
+    void pup(PUP::er &p) { p.bytes(static_cast<void *>(this), sizeof *this); }
+
+    // So many bytes of it have been sent or filled.
+    void ck_tell(std::size_t bytes) const {
         if (cb.isInvalid())
             return;
         CkNcpyBuffer copy = *this;
@@ -37,8 +68,11 @@ public:
 
     const void *ptr = nullptr;
     std::size_t cnt = 0;
+    int pe = -1;
     const void *ref = nullptr;
     CkCallback cb;
+    CkNcpyBufferMode regMode = CK_BUFFER_REG;
+    CkNcpyDeregMode deregMode = CK_BUFFER_DEREG;
 };
 
 inline CkNcpyBuffer CkSendBuffer(const void *address, const CkCallback &callback,
@@ -55,135 +89,65 @@ inline CkNcpyBuffer RDMA(const void *address, const CkCallback &callback = CkCal
     return CkNcpyBuffer(address, callback);
 }
 
-// What a post method says of an array.
-struct CkNcpyBufferPost {
-    CkNcpyBufferMode regMode = CK_BUFFER_REG;
-    CkNcpyDeregMode deregMode = CK_BUFFER_DEREG;
-    bool is_matched = false;
-    std::size_t tag = 0;
-};
+// Long memory is in the heap that the ranks of a host share.
+inline void *CkRdmaAlloc(std::size_t bytes) { return std::malloc(bytes); }
+inline void CkRdmaFree(void *memory) { std::free(memory); }
 
 namespace ck {
 
-// An array that has arrived, and where it is to be.
-struct PostedArray {
-    const void *from;
-    std::size_t bytes;
-    void *to;
-    CkNcpyBufferPost post;
-};
+// Arrays are lent from this many bytes on: a copy of a shorter one takes less time.
+constexpr std::size_t LENT_FROM = 64 << 10;
 
-// A message whose arrays are not all where they are to be.
-struct PendingArrays {
-    towpath_message message;
-    towpath_chare_id id;
-    const EntryMethod *entry;
-    std::vector<PostedArray> arrays;
-    std::size_t missing = 0;
-    std::function<towpath_message(const std::vector<PostedArray> &)> marshal;
-
-    // The method is invoked by a message that names the arrays where they are then.
-    void complete() {
-        for (const PostedArray &array : arrays)
-            if (array.bytes != 0)
-                std::memcpy(array.to, array.from, array.bytes);
-        towpath_message moved = marshal(arrays);
-        moved.reference = message.reference;
-        towpath_message_free(&message);
-        invoke(id, *entry, moved);
-    }
-};
-
-// Memory that was posted, and arrays that wait for it, by tags.
-class Posts {
+// An array to send from the memory of the sender, who is told when it can be used again.
+template <class T> class Lent {
 public:
-    static Posts &all() {
-        static Posts posts;
-        return posts;
-    }
-    void post(std::size_t tag, void *memory, std::size_t bytes) {
-        auto found = expected.extract(tag);
-        if (!found.empty()) {
-            auto [pending, number] = found.mapped();
-            return place(*pending, number, memory, bytes, tag);
+    Lent(const CkNcpyBuffer &buffer, std::size_t count, bool is_copied)
+        : buffer(buffer), content(copied(static_cast<const T *>(buffer.ptr), count)),
+          is_copied(is_copied || count * sizeof(T) < LENT_FROM) {}
+    void attach(towpath_message &message) const {
+        if (is_copied)
+            return;
+        towpath_callback done = {};
+        if (!buffer.cb.isInvalid()) {
+            done.kind = TOWPATH_CALL_FUNCTION;
+            done.rank = towpath_rank();
+            done.function = Functions::all().add_once(
+                [buffer = buffer, bytes = bytes()](const void *, std::size_t) {
+                    buffer.ck_tell(bytes);
+                });
         }
-        if (!posted.emplace(tag, std::make_pair(memory, bytes)).second)
-            fail("memory was posted twice with the tag " + std::to_string(tag) +
-                 ": a tag can be used again once the first has been filled");
+        number = towpath_message_add_array(&message, buffer.ptr, bytes(), &done);
+        check(number < 0 ? -1 : 0);
     }
-    void start(std::shared_ptr<PendingArrays> pending) {
-        pending->missing = pending->arrays.size();
-        for (std::size_t i = 0; i < pending->arrays.size(); ++i)
-            find(pending, i);
+    void put(PUP::er &p) const {
+        if (is_copied)
+            return content.put(p);
+        ArrayHeader header = {content.count, ArrayPlace::Beside,
+                              static_cast<std::uint64_t>(number), 0};
+        p | header;
+        p.align(ARRAY_ALIGNMENT);
+    }
+    void sent() const {
+        if (is_copied)
+            buffer.ck_tell(bytes());
     }
 
 private:
-    void find(const std::shared_ptr<PendingArrays> &pending, std::size_t number) {
-        PostedArray &array = pending->arrays[number];
-        if (!array.post.is_matched) {
-            if (array.to == nullptr)
-                fail("a post method has neither set the pointer to an array nor called "
-                     "CkMatchBuffer for it");
-            return place(*pending, number, array.to, array.bytes, 0);
-        }
-        std::size_t tag = array.post.tag;
-        if (auto found = posted.extract(tag); !found.empty())
-            return place(*pending, number, found.mapped().first, found.mapped().second, tag);
-        if (!expected.emplace(tag, std::make_pair(pending, number)).second)
-            fail("two arrays were matched with the tag " + std::to_string(tag) +
-                 " before memory was posted for the first");
-    }
-    static void place(PendingArrays &pending, std::size_t number, void *memory, std::size_t bytes,
-                      std::size_t tag) {
-        PostedArray &array = pending.arrays[number];
-        if (array.bytes > bytes)
-            fail("an array of " + std::to_string(array.bytes) + " bytes does not fit into the " +
-                 std::to_string(bytes) + " bytes that were posted with the tag " +
-                 std::to_string(tag));
-        array.to = memory;
-        if (--pending.missing == 0)
-            pending.complete();
-    }
+    std::size_t bytes() const { return content.count * sizeof(T); }
 
-    std::unordered_map<std::size_t, std::pair<void *, std::size_t>> posted;
-    std::unordered_map<std::size_t, std::pair<std::shared_ptr<PendingArrays>, std::size_t>>
-        expected;
+    const CkNcpyBuffer &buffer;
+    Array<const T> content;
+    bool is_copied;
+    mutable int number = 0;
 };
-
-template <class T>
-inline PostedArray posted(const Array<T> &from, T *to, std::size_t count,
-                          const CkNcpyBufferPost &post) {
-    if (count > from.count)
-        fail("a post method expects an array of " + std::to_string(count) +
-             " elements, but " + std::to_string(from.count) + " were sent");
-    return {from.elements, count * sizeof(T), to, post};
+template <class T> inline Lent<T> lent(const CkNcpyBuffer &buffer, std::size_t count) {
+    return {buffer, count, false};
 }
-template <class T> inline Array<const T> placed(const PostedArray &array) {
-    return placed(static_cast<const T *>(array.to), array.bytes / sizeof(T));
-}
-
-// Messages of such methods begin with whether their arrays are where they are to be.
-inline bool are_placed(const towpath_message &message) {
-    return Unmarshaller(message).value<bool>();
+// Constructors get their arrays in their parameters.
+template <class T> inline Lent<T> taken(const CkNcpyBuffer &buffer, std::size_t count) {
+    return {buffer, count, true};
 }
 
 } // namespace ck
-
-inline void CkMatchBuffer(CkNcpyBufferPost *post, int index, std::size_t tag) {
-    post[index].is_matched = true;
-    post[index].tag = tag;
-}
-template <class T> inline void CkPostBuffer(T *memory, std::size_t count, std::size_t tag) {
-    ck::Posts::all().post(tag, memory, count * sizeof(T));
-}
-inline void CkMatchNodeBuffer(CkNcpyBufferPost *post, int index, std::size_t tag) {
-    CkMatchBuffer(post, index, tag);
-}
-template <class T> inline void CkPostNodeBuffer(T *memory, std::size_t count, std::size_t tag) {
-    CkPostBuffer(memory, count, tag);
-}
-
-inline void *CkRdmaAlloc(std::size_t bytes) { return std::malloc(bytes); }
-inline void CkRdmaFree(void *memory) { std::free(memory); }
 
 #endif

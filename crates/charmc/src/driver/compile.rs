@@ -33,6 +33,11 @@ const WITH_WORD: &[&str] = &["-o", "-I", "-L", "-l", "-D", "-U", "-include", "-x
 /// With these the compiler does not link.
 const WITHOUT_LINKING: &[&str] = &["-c", "-E", "-S", "-M", "-MM", "-fsyntax-only"];
 
+/// Large blocks of memory are where all ranks of a host can read them, as in programs that are linked
+/// by `towpath-actors.pc`.
+const SHARED_HEAP: [&str; 3] =
+    ["-Wl,--push-state,--no-as-needed", "-l:libtowpath-malloc.so", "-Wl,--pop-state"];
+
 /// Reads a command line, without the name of the program.
 ///
 /// # Errors
@@ -94,6 +99,7 @@ pub fn compilation(words: &[String], installed: &Installation) -> Result<Compila
             "-ltowpath_actors".to_owned(),
             format!("-Wl,-rpath,{lib}"),
         ]);
+        all.compiler.extend(SHARED_HEAP.map(str::to_owned));
     }
     Ok(all)
 }

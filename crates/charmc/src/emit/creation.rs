@@ -61,9 +61,7 @@ pub(super) fn functions(
             declared.push(format!("{last}{value}"));
             defined.push(last.to_owned());
         }
-        let mut body = vec![format!("auto ck_message = {};", entry.parameters.message(None))];
-        body.extend(entry.parameters.copied());
-        body.push(make);
+        let body = vec![format!("auto ck_message = {};", entry.parameters.payload()), make];
         let proxy = chare.generated("CProxy_");
         let (name, returns) =
             if is_static { ("ckNew", proxy) } else { ("insert", "void".to_owned()) };

@@ -151,10 +151,11 @@ fn define_entry(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
     line!(out, "{template}void {index}::ck_call_{number}(const ck::Call &ck_call) {{");
     if entry.parameters.has_posted() {
         posts::define(out, chare, number, entry);
+        out.line("  towpath_unpin(ck_call.id);");
     }
     if steps::has_steps(chare, entry) {
-        out.line("  towpath_message_keep(ck_call.message);");
-        line!(out, "  ck_call.object<{}>()->ck_take_{number}(*ck_call.message);", chare.class());
+        let class = chare.class();
+        line!(out, "  ck_call.object<{class}>()->ck_take_{number}(ck::gathered(ck_call.message));");
     } else {
         match &entry.parameters {
             Parameters::Message(message, _) => {

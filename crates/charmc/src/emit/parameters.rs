@@ -61,33 +61,30 @@ impl EntryParameter {
         }
     }
 
-    /// How it is put into a message.
-    fn marshalled(&self) -> String {
+    /// How it is put into a message; `lent` says how arrays that are not copied are.
+    fn marshalled(&self, lent: &str) -> String {
         let EntryParameter { type_name, name, .. } = self;
-        match (&self.length, self.transfer) {
-            (Some(length), ArrayTransfer::Copied) => {
-                format!("ck::copied<{type_name}>({name}, static_cast<std::size_t>({length}))")
-            }
-            (Some(length), _) => format!(
-                "ck::copied(static_cast<const {type_name} *>({name}.ptr), \
-                 static_cast<std::size_t>({length}))"
-            ),
-            (None, _) => format!("ck::value<{type_name}>({name})"),
-        }
+        let Some(length) = &self.length else { return format!("ck::value<{type_name}>({name})") };
+        let how = if self.transfer == ArrayTransfer::Copied { "ck::copied" } else { lent };
+        format!("{how}<{type_name}>({name}, static_cast<std::size_t>({length}))")
     }
 
     /// How it is read out of a message.
     pub(super) fn read(&self, reader: &str) -> String {
         let EntryParameter { type_name, .. } = self;
-        match self.length {
-            Some(_) => format!("{reader}.array<{type_name}>()"),
-            None => format!("{reader}.value<{type_name}>()"),
-        }
+        let how = match (&self.length, self.transfer) {
+            (Some(_), ArrayTransfer::NoCopy) => "received",
+            (Some(_), _) => "array",
+            (None, _) => "value",
+        };
+        format!("{reader}.{how}<{type_name}>()")
     }
 
     /// A value of this name, handed to a method of the chare.
     fn handed(&self, value: &str) -> String {
         match &self.length {
+            // It becomes what the method declares: a view, or a copy.
+            Some(_) if self.transfer == ArrayTransfer::NoCopy => value.to_owned(),
             Some(_) => format!("{value}.elements"),
             None if self.reference || self.is_plain() => value.to_owned(),
             None => format!("std::move({value})"),
@@ -152,11 +149,20 @@ impl Parameters {
 
     /// A message with the parameters of a proxy's method; `first` goes before them.
     pub(super) fn message(&self, first: Option<&str>) -> String {
+        self.message_with(first, "ck::lent")
+    }
+
+    /// A message whose payload has all parameters.
+    pub(super) fn payload(&self) -> String {
+        self.message_with(None, "ck::taken")
+    }
+
+    fn message_with(&self, first: Option<&str>, lent: &str) -> String {
         match self {
             Parameters::Message(_, name) => format!("ck::as_message({name})"),
             Parameters::Marshalled(_) => {
                 let mut items: Vec<String> = first.map(str::to_owned).into_iter().collect();
-                items.extend(self.each(EntryParameter::marshalled));
+                items.extend(self.each(|one| one.marshalled(lent)));
                 format!("ck::marshal({})", items.join(", "))
             }
         }
@@ -171,26 +177,17 @@ impl Parameters {
                 let EntryParameter { type_name, name, .. } = one;
                 format!("ck::placed<{type_name}>({name}, static_cast<std::size_t>({length}))")
             }
-            (Some(_), _) => {
-                EntryParameter { transfer: ArrayTransfer::Copied, ..one.clone() }.marshalled()
-            }
-            (None, _) => one.marshalled(),
+            (Some(_), _) => EntryParameter { transfer: ArrayTransfer::Copied, ..one.clone() }
+                .marshalled("ck::copied"),
+            (None, _) => one.marshalled("ck::copied"),
         });
         let items: Vec<String> = first.map(str::to_owned).into_iter().chain(items).collect();
         format!("ck::marshal({})", items.join(", "))
     }
 
-    /// What tells senders that their memory has been copied, once a message was made.
-    pub(super) fn copied(&self) -> Vec<String> {
-        let lent = self.list().iter().filter(|one| one.transfer != ArrayTransfer::Copied);
-        lent.filter_map(|one| {
-            let length = one.length.as_ref()?;
-            let EntryParameter { type_name, name, .. } = one;
-            Some(format!(
-                "{name}.ck_copied(sizeof({type_name}) * static_cast<std::size_t>({length}));"
-            ))
-        })
-        .collect()
+    /// Whether the sender lends arrays.
+    pub(super) fn has_lent(&self) -> bool {
+        self.list().iter().any(|one| one.transfer != ArrayTransfer::Copied)
     }
 
     /// Reads values, with names of their own, out of a message.

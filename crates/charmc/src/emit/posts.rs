@@ -10,7 +10,7 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
     let posted: Vec<&EntryParameter> =
         list.iter().filter(|one| one.transfer == ArrayTransfer::NoCopyPost).collect();
     out.line("  if (!ck::are_placed(*ck_call.message)) {");
-    out.line("  towpath_message_keep(ck_call.message);");
+    out.line("  towpath_message_hold(ck_call.message);");
     out.line("  ck::Unmarshaller ck_in(*ck_call.message);");
     out.line("  ck_in.value<bool>();");
     for one in list {
@@ -22,7 +22,8 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
             }
             (Some(_), _) => {
                 line!(out, "  auto ck_array_{name} = ck_in.array<{type_name}>();");
-                line!(out, "  {type_name} *{name} = ck_array_{name}.elements;");
+                line!(out, "  auto ck_given_{name} = ck_in.given(ck_array_{name});");
+                line!(out, "  {type_name} *{name} = ck_given_{name};");
             }
             (None, _) => line!(out, "  auto {name} = {};", one.read("ck_in")),
         }
@@ -49,7 +50,9 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
                 number += 1;
                 format!("ck::placed<{type_name}>(ck_arrays[{}])", number - 1)
             }
-            (Some(_), _) => format!("ck::copied<{type_name}>({name}, ck_array_{name}.count)"),
+            (Some(_), _) => {
+                format!("ck::copied<{type_name}>(ck_array_{name}.elements, ck_array_{name}.count)")
+            },
             (None, _) => format!("ck::value<{type_name}>({name})"),
         });
     }

@@ -234,8 +234,8 @@ fn define_method(out: &mut Text, chare: &Chare, class: &ProxyClass, number: usiz
         line!(out, "  {here}({local}, \"{}::{name}\");", chare.name);
         line!(out, "  return ck_object->{name}({});", entry.parameters.handed_through());
     } else {
-        // Of arrays that are lent, `send` tells the sender.
-        let lends = !entry.parameters.copied().is_empty();
+        // Whoever lends arrays waits for messages.
+        let lends = entry.parameters.has_lent();
         let is_direct = entry.has(Attribute::Inline) && class.is_element && !lends;
         if is_direct && !entry.has(Attribute::Sync) {
             let arguments = entry.parameters.handed_on();
@@ -270,7 +270,6 @@ fn send(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
         "  this->ck_send({index}::ck_entry_{number}, {}, {options});",
         parameters.message(first)
     );
-    parameters.copied().iter().for_each(|copied| line!(out, "  {copied}"));
     if is_sync {
         let returns = entry.returns.as_deref().unwrap_or("void");
         line!(out, "  return ck::awaited<{returns}>(ck_wait->wait());");

@@ -4,7 +4,7 @@ mod code;
 mod methods;
 
 use super::text::{Text, line};
-use crate::ast::{Chare, Entry, EntryParameter, Parameters, Statement, When};
+use crate::ast::{ArrayTransfer, Chare, Entry, EntryParameter, Parameters, Statement, When};
 use crate::triggers::{entries, find_entry};
 use code::{StepKind, StepProgram};
 
@@ -183,7 +183,10 @@ fn values_scope(out: &mut Text, parameters: &Parameters, list: &[EntryParameter]
     }
     let assign = |out: &mut Text| {
         for (i, one) in list.iter().enumerate() {
-            let elements = if one.length.is_some() { ".elements" } else { "" };
+            let elements = match (&one.length, one.transfer) {
+                (Some(_), ArrayTransfer::Copied | ArrayTransfer::NoCopyPost) => ".elements",
+                _ => "",
+            };
             line!(out, "    {} = std::move(ck_value{i}{elements});", one.name);
         }
     };

@@ -1,0 +1,77 @@
+#include <string>
+#include <vector>
+
+#include "failures.decl.h"
+
+CProxy_Main mainProxy;
+static const int BIG = 100000;
+
+class Main : public CBase_Main {
+    std::string kind;
+    std::vector<int> ints;
+    CProxy_Cell cells;
+
+public:
+    explicit Main(CkArgMsg *m) : kind(m->argv[1]), ints(BIG) {
+        delete m;
+        mainProxy = thisProxy;
+        cells = CProxy_Cell::ckNew(kind, 2);
+    }
+    void ready() {
+        if (kind == "writes")
+            return cells[1].write(BIG, CkSendBuffer(ints.data()));
+        if (kind == "short get")
+            return cells[1].pull(CkNcpyBuffer(ints.data(), BIG * sizeof(int)), 100);
+        if (kind == "get elsewhere")
+            return cells[1].pull(CkNcpyBuffer(ints.data(), BIG * sizeof(int)), -1);
+        cells[1].get(BIG, CkSendBuffer(ints.data()));
+        if (kind == "matched twice")
+            cells[1].get(BIG, CkSendBuffer(ints.data()));
+    }
+    void sent(CkDataMsg *m) { delete m; }
+};
+
+class Cell : public CBase_Cell {
+    std::string kind;
+    std::vector<int> memory;
+
+public:
+    explicit Cell(std::string kind) : kind(kind), memory(BIG) {
+        contribute(CkCallback(CkReductionTarget(Main, ready), mainProxy));
+    }
+    explicit Cell(CkMigrateMessage *) {}
+    void pup(PUP::er &p) {
+        p | kind;
+        p | memory;
+    }
+    void get(int &n, int *&a, CkNcpyBufferPost *post) {
+        if (kind == "small" || kind == "posted twice" || kind == "matched twice")
+            CkMatchBuffer(post, 0, 7);
+        if (kind == "small")
+            CkPostBuffer(memory.data(), BIG - 1, 7);
+        if (kind == "posted twice") {
+            CkPostBuffer(memory.data(), BIG, 8);
+            CkPostBuffer(memory.data(), BIG, 8);
+        }
+        if (kind == "more than sent") {
+            n = BIG + 1;
+            a = memory.data();
+        }
+        if (kind == "migrates") {
+            CkMatchBuffer(post, 0, 7);
+            migrateMe(0);
+        }
+    }
+    void get(int, int *) { CkPrintf("this should not run\n"); }
+    void write(int, const int *a) { *const_cast<int *>(a) = 1; }
+    void pull(CkNcpyBuffer source, int bytes) {
+        CkNcpyBuffer own(memory.data(), bytes < 0 ? source.cnt : static_cast<std::size_t>(bytes));
+        if (bytes < 0)
+            source.get(own);
+        else
+            own.get(source);
+    }
+    void message(CkDataMsg *m) { delete m; }
+};
+
+#include "failures.def.h"
