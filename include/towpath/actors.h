@@ -316,6 +316,9 @@ int towpath_contribute(const towpath_chare_id *id, uint32_t reducer, const void 
 int towpath_contribute_tuple(const towpath_chare_id *id, const towpath_section *section,
                              const towpath_part *parts, size_t count,
                              const towpath_callback *callback);
+/* On the rank that has made a collection: who is told of results of reductions over it, if no
+ * contribution has a callback. */
+int towpath_set_reduction_client(uint64_t collection, const towpath_callback *client);
 /* The number of the next reduction of a chare: of each reduction, it is the same for all that
  * contribute. */
 int towpath_next_reduction(const towpath_chare_id *id, uint32_t *number);

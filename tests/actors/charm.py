@@ -42,6 +42,9 @@ SENTENCES = {
     "more than sent": r"a post method expects an array of 100001 elements, but 100000 were sent",
     "migrates": r"Cell\[1\] cannot migrate or be deleted",
     "writes": r"Cell::write\(int,int\[\]\) of .*\[1\] writes to an array that it was lent",
+    "wrong map": r"procNum of an array's map says rank 9, but the job has 2 ranks",
+    "client elsewhere": r"a reduction client is set by the rank that has made the array or group",
+    "message to a thread": r"a callback that awakens a thread was sent with a message of the program",
     "short get": r"CkNcpyBuffer::get: the destination has 100 bytes, which is less than the 400000",
     "get elsewhere": r"CkNcpyBuffer::get was called on rank 1 for memory of rank 0: call it where",
 }

@@ -223,6 +223,25 @@ pub(crate) fn contribute(
     })
 }
 
+/// Who is told of results of reductions whose contributions have no callback.
+///
+/// # Safety
+/// The pointer is as the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_set_reduction_client(
+    collection: u64,
+    client: *const CCallback,
+) -> c_int {
+    // SAFETY: the caller has such a structure.
+    let client = unsafe { &*client };
+    status(with_runtime(|runtime| {
+        if runtime.set_reduction_client(CollectionId(collection), client.callback()?) {
+            return Ok(());
+        }
+        Err("a reduction client is set by the rank that has made the array or group".into())
+    }))
+}
+
 /// The number of the next reduction of a chare.
 ///
 /// # Safety

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use slab::Slab;
 
+use crate::callback::ChareCallback;
 use crate::broadcast::Broadcasts;
 use crate::index::Index;
 use crate::location::{HomeMap, Location, Lookup};
@@ -142,6 +143,8 @@ pub(crate) struct Collection {
     pub(crate) places: ElementPlaces,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) reductions: Reductions,
+    /// At the root: who is told of results if contributions name nobody.
+    pub(crate) client: Option<ChareCallback>,
     pub(crate) syncs: SyncRounds,
     /// Messages for elements that do not exist yet.
     pub(crate) waiting: FxHashMap<Index, Vec<MessageHandle>>,
@@ -178,6 +181,7 @@ impl Collection {
             places,
             broadcasts: Broadcasts::default(),
             reductions: Reductions::new(tree),
+            client: None,
             syncs: SyncRounds::default(),
             waiting: FxHashMap::default(),
             unfilled: Vec::new(),

@@ -41,9 +41,27 @@ impl Runtime {
         &self,
         id: CollectionId,
         chare: u32,
-        steps: Result<Vec<ReductionStep>, String>,
+        mut steps: Result<Vec<ReductionStep>, String>,
     ) -> Processed {
+        for step in steps.iter_mut().flatten() {
+            if let ReductionStep::Complete(Contribution { callback: callback @ None, .. }) = step {
+                let state = self.state.borrow();
+                *callback = state.collections.get(&id).and_then(|known| known.client.clone());
+            }
+        }
         self.follow_in(id, chare, steps, CollectionMessage::Reduction)
+    }
+
+    /// On the rank that has made a collection: who is told of results of reductions over it whose
+    /// contributions name nobody. Whether it was made here.
+    pub fn set_reduction_client(&self, id: CollectionId, client: ChareCallback) -> bool {
+        let mut state = self.state.borrow_mut();
+        let is_root = id.root(state.ranks) == state.rank;
+        let collection = state.collections.get_mut(&id).filter(|_| is_root);
+        collection.is_some_and(|known| {
+            known.client = Some(client);
+            true
+        })
     }
 
     /// Does what reductions over a section ask for.

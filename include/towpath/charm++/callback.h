@@ -5,6 +5,8 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <string>
+#include <typeinfo>
 #include <unordered_map>
 #include <vector>
 
@@ -90,6 +92,67 @@ private:
 
 } // namespace ck
 
+namespace ck {
+
+// Types of messages that functions are called with, on all ranks, by what the compiler calls them.
+class MessageTypes {
+public:
+    using Unpack = void *(*)(void *);
+    static std::map<std::string, Unpack> &all() {
+        static std::map<std::string, Unpack> types;
+        return types;
+    }
+    template <class M> static bool add() {
+        all().emplace(typeid(M).name(), [](void *object) -> void * { return M::unpack(object); });
+        return true;
+    }
+};
+template <class M> inline const bool has_message_type = MessageTypes::add<M>();
+
+// Of the number of a function: it gets a message of the program.
+constexpr std::uint64_t WITH_MESSAGE = std::uint64_t{1} << 63;
+
+// What names a message among bytes, and what it was sent with.
+struct MessageImage {
+    std::string type;
+    std::uint32_t reference = 0;
+    std::vector<char> content;
+    void pup(PUP::er &p) {
+        p | type;
+        p | reference;
+        p | content;
+    }
+};
+
+// A message, which is freed, as bytes.
+template <class M> inline std::vector<char> message_bytes(M *message) {
+    static_cast<void>(has_message_type<M>);
+    auto *object = static_cast<char *>(packed(message));
+    const MessageHeader *header = MessageHeader::of(object);
+    MessageImage image = {typeid(M).name(), header->owner.reference,
+                          std::vector<char>(object, object + header->bytes)};
+    free_message(object);
+    std::vector<char> bytes(PUP::size(image));
+    PUP::toMemBuf(image, bytes.data(), bytes.size());
+    return bytes;
+}
+
+// The message again.
+inline void *message_of_bytes(const void *bytes, std::size_t size) {
+    MessageImage image;
+    PUP::fromMemBuf(image, bytes, size);
+    auto type = MessageTypes::all().find(image.type);
+    if (type == MessageTypes::all().end())
+        fail("a function was called with a message of a type that this rank does not know");
+    void *object = allocate_message(image.content.size());
+    if (!image.content.empty())
+        std::memcpy(object, image.content.data(), image.content.size());
+    MessageHeader::of(object)->owner.reference = image.reference;
+    return type->second(object);
+}
+
+} // namespace ck
+
 typedef void (*CkCallbackFn)(void *param, void *message);
 typedef void (*Callback1Fn)(void *message);
 
@@ -159,7 +222,14 @@ public:
     // With a message of the program.
     template <class M, class = std::enable_if_t<!std::is_base_of_v<CkDataMsg, M>>>
     void send(M *message) const {
-        send_message(ck::take_message(ck::packed(message)));
+        if (c.kind != TOWPATH_CALL_FUNCTION)
+            return send_message(ck::take_message(ck::packed(message)));
+        if (c.reference != 0)
+            CkSetRefNum(message, static_cast<int>(c.reference));
+        std::vector<char> bytes = ck::message_bytes(message);
+        towpath_callback with = c;
+        with.function |= ck::WITH_MESSAGE;
+        ck::check(towpath_call_back(&with, bytes.data(), bytes.size()));
     }
 
     // With CkCallback::resumeThread: waits until it is sent.
@@ -194,10 +264,6 @@ private:
             return ck::check(towpath_invoke(&id, &message));
         case TOWPATH_CALL_ALL:
             return ck::check(towpath_broadcast(c.collection, &message));
-        case TOWPATH_CALL_FUNCTION:
-            towpath_message_free(&message);
-            ck::fail("a callback that calls a function was sent with a message of the program: "
-                     "send bytes or a CkDataMsg");
         default:
             towpath_message_free(&message);
             send();

@@ -90,6 +90,7 @@ public:
         contribute(0, nullptr, CkReduction::nop, callback);
     }
     void contribute() { contribute(0, nullptr, CkReduction::nop); }
+    void contribute(CkReductionMsg *message) { ck::contribute(ck_id, message); }
 };
 
 inline void destroy(Chare *chare) {

@@ -2,7 +2,7 @@
 #ifndef TOWPATH_CHARM_CREATION_H
 #define TOWPATH_CHARM_CREATION_H
 
-#include "chares.h"
+#include "maps.h"
 
 // Extents of an array, and where its elements begin.
 class CkArrayOptions {
@@ -17,16 +17,38 @@ public:
     CkArrayOptions(int n1, int n2, int n3, int n4, int n5, int n6)
         : CkArrayOptions({n1, n2, n3, n4, n5, n6}) {}
 
-    CkArrayOptions &setNumInitial(int n) { return *this = CkArrayOptions(n); }
+    CkArrayOptions &setNumInitial(int n) {
+        c.is_filled = 1;
+        return bound({n});
+    }
     CkArrayOptions &setBounds(int n) { return bound({n}); }
     CkArrayOptions &setBounds(int n1, int n2) { return bound({n1, n2}); }
     CkArrayOptions &setBounds(int n1, int n2, int n3) { return bound({n1, n2, n3}); }
+    // On which rank each element begins.
+    CkArrayOptions &setMap(CkGroupID map) {
+        is_in_turn = map.id == CProxy_RRMap::NAME;
+        bool is_own = !is_in_turn && map.id != CProxy_BlockMap::NAME;
+        own_map = is_own ? map : CkGroupID();
+        return *this;
+    }
     CkArrayOptions &setAnytimeMigration(bool) { return *this; }
     CkArrayOptions &setStaticInsertion(bool) { return *this; }
 
-    towpath_collection c = {0, 0, TOWPATH_HASH, 0, {}, 0};
+    // As the library is asked for it.
+    towpath_collection ck_collection(const towpath_type &type) const {
+        towpath_collection made = c;
+        made.type = type.number;
+        if (is_in_turn && made.map == TOWPATH_BLOCK)
+            made.map = TOWPATH_ROUND_ROBIN;
+        return made;
+    }
+    // A map of the program, or none.
+    CkGroupID own_map;
 
 private:
+    towpath_collection c = {0, 0, TOWPATH_HASH, 0, {}, 0};
+    bool is_in_turn = false;
+
     CkArrayOptions(std::initializer_list<int> extents) {
         bound(extents);
         c.is_filled = 1;
@@ -54,20 +76,42 @@ inline std::uint64_t create(towpath_collection options, towpath_message paramete
     return collection;
 }
 
+// Makes an array without elements, of which its map knows.
+inline CkArrayID create_mapped_array(towpath_collection options, CkGroupID map) {
+    options.is_filled = 0;
+    CkArrayID array = {create(options, nothing())};
+    if (!map.isZero()) {
+        CkArrayIndex extents;
+        extents.nInts = static_cast<int>(options.dimensions);
+        for (std::uint32_t at = 0; at < options.dimensions; ++at)
+            extents.data()[at] = static_cast<int>(options.extents[at]);
+        use_map(map, array, extents);
+    }
+    return array;
+}
+
 inline CkArrayID create_array(const towpath_type &type, const EntryMethod &constructor,
-                              const CkArrayOptions &options, const towpath_message &parameters) {
-    towpath_collection c = options.c;
-    c.type = type.number;
+                              const CkArrayOptions &options, towpath_message parameters) {
+    towpath_collection c = options.ck_collection(type);
     c.constructor = constructor.c.number;
-    return {create(c, parameters)};
+    if (options.own_map.isZero())
+        return {create(c, parameters)};
+    CkArrayID array = create_mapped_array(c, options.own_map);
+    if (c.is_filled != 0) {
+        each_index(c, [&](const towpath_index &index) {
+            towpath_chare_id id = {array.id, index};
+            check(towpath_insert(&id, c.constructor, mapped_rank(id), parameters.payload,
+                                 parameters.bytes));
+        });
+        towpath_done_inserting(array.id);
+    }
+    towpath_message_free(&parameters);
+    return array;
 }
 
 // An array to which elements are inserted.
 inline CkArrayID create_empty_array(const towpath_type &type, const CkArrayOptions &options) {
-    towpath_collection c = options.c;
-    c.type = type.number;
-    c.is_filled = 0;
-    return {create(c, nothing())};
+    return create_mapped_array(options.ck_collection(type), options.own_map);
 }
 
 inline CkGroupID create_group(const towpath_type &type, const EntryMethod &constructor,

@@ -5,16 +5,23 @@
 #include <exception>
 #include <memory>
 
-#include "reduction.h"
+#include "tuples.h"
 #include "waiting.h"
 
 namespace ck {
 
 inline void Functions::call(std::uint64_t number, const void *value, std::size_t bytes) {
+    bool has_message = (number & WITH_MESSAGE) != 0;
+    number &= ~WITH_MESSAGE;
     if (auto plain = ever.find(number); plain != ever.end()) {
         auto [function, parameter] = plain->second;
+        if (has_message)
+            return function(parameter, message_of_bytes(value, bytes));
         return function(parameter, new CkReductionMsg(value, bytes));
     }
+    if (has_message)
+        fail("a callback that awakens a thread was sent with a message of the program: send bytes "
+             "or a CkDataMsg, or use a CkFuture");
     auto found = once.extract(number);
     if (found.empty())
         fail("a callback that can be used once was used twice");

@@ -28,7 +28,16 @@ struct CkArrayID {
     void pup(PUP::er &p) { p | id; }
 };
 
+class CkCallback;
+typedef void (*CkReductionClientFn)(void *parameter, int size, void *data);
+
 namespace ck {
+
+// Who is told of results of reductions whose contributions name nobody.
+void set_reduction_client(std::uint64_t collection, const CkCallback &client);
+void set_reduction_client(std::uint64_t collection, CkReductionClientFn function, void *parameter);
+// The rank where an array's map says that an element begins, or -1.
+int mapped_rank(const towpath_chare_id &element);
 
 inline towpath_chare_id branch(std::uint64_t collection, int rank) {
     towpath_chare_id id = {collection, {}};
@@ -117,6 +126,12 @@ public:
     CkGroupID ckGetGroupID() const { return group; }
     void ckSetGroupID(CkGroupID id) { group = id; }
     operator CkGroupID() const { return group; }
+    void ckSetReductionClient(const CkCallback *client) const {
+        ck::set_reduction_client(group.id, *client);
+    }
+    void setReductionClient(CkReductionClientFn function, void *parameter = nullptr) const {
+        ck::set_reduction_client(group.id, function, parameter);
+    }
     void pup(PUP::er &p) { p | group; }
 
 protected:
@@ -162,6 +177,12 @@ public:
     operator CkArrayID() const { return array; }
     void beginInserting() {}
     void doneInserting() { towpath_done_inserting(array.id); }
+    void ckSetReductionClient(const CkCallback *client) const {
+        ck::set_reduction_client(array.id, *client);
+    }
+    void setReductionClient(CkReductionClientFn function, void *parameter = nullptr) const {
+        ck::set_reduction_client(array.id, function, parameter);
+    }
     void pup(PUP::er &p) { p | array; }
 
 protected:
@@ -190,6 +211,8 @@ protected:
         ck::invoke(target, entry, message, options);
     }
     void ck_insert(const ck::EntryMethod &constructor, towpath_message message, int rank) const {
+        if (rank < 0)
+            rank = ck::mapped_rank(target);
         int result = towpath_insert(&target, constructor.c.number, rank, message.payload,
                                     message.bytes);
         towpath_message_free(&message);

@@ -3,8 +3,10 @@
 #define TOWPATH_CHARM_REDUCTION_H
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,8 @@ public:
         concat,
         set,
         random,
+        statistics,
+        tuple,
         first_of_program
     };
 
@@ -49,6 +53,27 @@ public:
     // Called by initnode functions, in the same order on all ranks.
     static reducerType addReducer(reducerFn function, bool streamable = false,
                                   const char *name = nullptr);
+
+    // A contribution to a reduction by 'statistics', and its result.
+    struct statisticsElement {
+        explicit statisticsElement(double value = 0) : mean(value) {}
+        double variance() const { return count > 1 ? m2 / (count - 1.0) : 0; }
+        double stddev() const { return std::sqrt(variance()); }
+        int count = 1;
+        double mean;
+        // The sum of the squares of the distances from the mean.
+        double m2 = 0;
+    };
+
+    // One value of a reduction by 'tuple'.
+    struct tupleElement {
+        tupleElement() = default;
+        tupleElement(std::size_t size, void *data, reducerType reducer)
+            : dataSize(size), data(static_cast<char *>(data)), reducer(reducer) {}
+        std::size_t dataSize = 0;
+        char *data = nullptr;
+        reducerType reducer = invalid;
+    };
 
     // A contribution to a reduction by 'set'.
     class setElement {
@@ -70,27 +95,63 @@ public:
     };
 };
 
-// The result of a reduction.
+// The result of a reduction, or a contribution.
 class CkReductionMsg : public CkDataMsg {
 public:
     using CkDataMsg::CkDataMsg;
     static CkReductionMsg *buildNew(int size, const void *data,
-                                    CkReduction::reducerType = CkReduction::invalid) {
-        return new CkReductionMsg(data, static_cast<std::size_t>(size));
+                                    CkReduction::reducerType reducer = CkReduction::invalid) {
+        auto *message = new CkReductionMsg(data, static_cast<std::size_t>(size));
+        message->reducer = reducer;
+        return message;
     }
+    // A contribution of several values, each for a reducer of its own, and such a result, whose
+    // values are in the message; the array is deleted by the caller.
+    static CkReductionMsg *buildFromTuple(CkReduction::tupleElement *elements, int count);
+    void toTuple(CkReduction::tupleElement **elements, int *count);
+    void setCallback(const CkCallback &to) { callback = to; }
+
+    CkReduction::reducerType reducer = CkReduction::invalid;
+    CkCallback callback;
 };
 
 namespace ck {
 
-using Combine = void (*)(towpath_value *into, const void *value, std::size_t bytes);
+// What values are combined into: a value of the library, or one of several in a tuple.
+class Combined {
+public:
+    explicit Combined(towpath_value *value) : of_library(value) {}
+    explicit Combined(std::vector<char> value) : own(std::move(value)) {}
+    char *data() {
+        return of_library != nullptr ? static_cast<char *>(towpath_value_data(of_library))
+                                     : own.data();
+    }
+    std::size_t size() const {
+        return of_library != nullptr ? towpath_value_bytes(of_library) : own.size();
+    }
+    void resize(std::size_t bytes) {
+        if (of_library != nullptr)
+            towpath_value_resize(of_library, bytes);
+        else
+            own.resize(bytes);
+    }
+
+private:
+    towpath_value *of_library = nullptr;
+    std::vector<char> own;
+};
+
+using Combine = void (*)(Combined &into, const void *value, std::size_t bytes);
+
+void combine_statistics(Combined &into, const void *value, std::size_t bytes);
+void combine_tuples(Combined &into, const void *value, std::size_t bytes);
 
 template <class T, class Operation>
-inline void combine_each(towpath_value *into, const void *value, std::size_t bytes) {
-    if (towpath_value_bytes(into) != bytes || bytes % sizeof(T) != 0)
-        fail("contributions to a reduction have different sizes: " +
-             std::to_string(towpath_value_bytes(into)) + " and " + std::to_string(bytes) +
-             " bytes");
-    char *to = static_cast<char *>(towpath_value_data(into));
+inline void combine_each(Combined &into, const void *value, std::size_t bytes) {
+    if (into.size() != bytes || bytes % sizeof(T) != 0)
+        fail("contributions to a reduction have different sizes: " + std::to_string(into.size()) +
+             " and " + std::to_string(bytes) + " bytes");
+    char *to = into.data();
     const char *from = static_cast<const char *>(value);
     for (std::size_t at = 0; at < bytes; at += sizeof(T)) {
         T a, b;
@@ -108,18 +169,18 @@ struct Smaller {
     template <class T> T operator()(T a, T b) const { return std::min(a, b); }
 };
 
-inline void append(towpath_value *into, const void *value, std::size_t bytes) {
-    std::size_t before = towpath_value_bytes(into);
-    towpath_value_resize(into, before + bytes);
+inline void append(Combined &into, const void *value, std::size_t bytes) {
+    std::size_t before = into.size();
+    into.resize(before + bytes);
     if (bytes != 0)
-        std::memcpy(static_cast<char *>(towpath_value_data(into)) + before, value, bytes);
+        std::memcpy(into.data() + before, value, bytes);
 }
 
-inline void append_set(towpath_value *into, const void *value, std::size_t bytes) {
+inline void append_set(Combined &into, const void *value, std::size_t bytes) {
     using Element = CkReduction::setElement;
-    std::size_t before = towpath_value_bytes(into);
+    std::size_t before = into.size();
     append(into, value, bytes);
-    char *all = static_cast<char *>(towpath_value_data(into));
+    char *all = into.data();
     auto *first = reinterpret_cast<Element *>(all);
     auto *second = reinterpret_cast<Element *>(all + before);
     reinterpret_cast<Element *>(all + first->last)->has_next = 1;
@@ -135,24 +196,21 @@ struct Reducer {
 
     static void combine_for(void *context, towpath_value *into, const void *value,
                             std::size_t bytes) {
-        auto *reducer = static_cast<Reducer *>(context);
         guarded([&] {
-            if (reducer->combine != nullptr)
-                reducer->combine(into, value, bytes);
-            else
-                reducer->call(into, value, bytes);
+            Combined combined(into);
+            static_cast<Reducer *>(context)->apply(combined, value, bytes);
         });
     }
-
-private:
-    void call(towpath_value *into, const void *value, std::size_t bytes) {
-        CkReductionMsg first(towpath_value_data(into), towpath_value_bytes(into));
+    void apply(Combined &into, const void *value, std::size_t bytes) const {
+        if (combine != nullptr)
+            return combine(into, value, bytes);
+        CkReductionMsg first(into.data(), into.size());
         CkReductionMsg second(value, bytes);
         CkReductionMsg *both[2] = {&first, &second};
         CkReductionMsg *result = function(2, both);
-        towpath_value_resize(into, static_cast<std::size_t>(result->getSize()));
+        into.resize(static_cast<std::size_t>(result->getSize()));
         if (result->getSize() != 0)
-            std::memcpy(towpath_value_data(into), result->getData(),
+            std::memcpy(into.data(), result->getData(),
                         static_cast<std::size_t>(result->getSize()));
         if (result != &first && result != &second)
             delete result;
@@ -162,7 +220,7 @@ private:
 // All reducers of the program, in the order of CkReduction::reducerType.
 inline std::deque<Reducer> &reducers() {
     static std::deque<Reducer> all = [] {
-        auto nothing = [](towpath_value *, const void *, std::size_t) {};
+        auto nothing = [](Combined &, const void *, std::size_t) {};
         std::deque<Reducer> made;
         auto add = [&made](const char *name, Combine combine) {
             made.push_back({name, combine, nullptr, {}});
@@ -186,6 +244,8 @@ inline std::deque<Reducer> &reducers() {
         add("concat", append);
         add("set", append_set);
         add("random", nothing);
+        add("statistics", combine_statistics);
+        add("tuple", combine_tuples);
         return made;
     }();
     return all;
@@ -200,20 +260,38 @@ inline void register_reducers() {
     }
 }
 
-inline void contribute(const towpath_chare_id &id, std::size_t size, const void *data,
-                       CkReduction::reducerType type, const CkCallback *callback) {
+inline Reducer &reducer_of(CkReduction::reducerType type) {
     if (type == CkReduction::invalid || static_cast<std::size_t>(type) >= reducers().size())
         fail("contribute was called with a reducer that does not exist");
-    const towpath_callback *c = callback != nullptr ? &callback->c : nullptr;
-    std::uint32_t reducer = reducers()[type].c.number;
-    if (type != CkReduction::set)
-        return check(towpath_contribute(&id, reducer, data, size, c));
+    return reducers()[type];
+}
+
+// A value as a set of one.
+inline std::vector<char> set_of_one(const void *data, std::size_t size) {
     std::vector<char> wrapped(CkReduction::setElement::bytes(size));
     auto *element = new (wrapped.data()) CkReduction::setElement();
     element->dataSize = static_cast<int>(size);
     if (size != 0)
         std::memcpy(wrapped.data() + offsetof(CkReduction::setElement, data), data, size);
+    return wrapped;
+}
+
+inline void contribute(const towpath_chare_id &id, std::size_t size, const void *data,
+                       CkReduction::reducerType type, const CkCallback *callback) {
+    const towpath_callback *c = callback != nullptr ? &callback->c : nullptr;
+    std::uint32_t reducer = reducer_of(type).c.number;
+    if (type != CkReduction::set)
+        return check(towpath_contribute(&id, reducer, data, size, c));
+    std::vector<char> wrapped = set_of_one(data, size);
     check(towpath_contribute(&id, reducer, wrapped.data(), wrapped.size(), c));
+}
+
+// A contribution that is a message, which is freed.
+inline void contribute(const towpath_chare_id &id, CkReductionMsg *message) {
+    std::unique_ptr<CkReductionMsg> owned(message);
+    const CkCallback *callback = message->callback.isInvalid() ? nullptr : &message->callback;
+    contribute(id, static_cast<std::size_t>(message->getSize()), message->getData(),
+               message->reducer, callback);
 }
 
 } // namespace ck
@@ -226,6 +304,27 @@ inline CkReduction::reducerType CkReduction::addReducer(reducerFn function, bool
 }
 
 namespace ck {
+
+inline void set_reduction_client(std::uint64_t collection, const CkCallback &client) {
+    check(towpath_set_reduction_client(collection, &client.c));
+}
+
+inline void set_reduction_client(std::uint64_t collection, CkReductionClientFn function,
+                                 void *parameter) {
+    struct Client {
+        CkReductionClientFn function;
+        void *parameter;
+    };
+    // Functions that are called any number of times are never forgotten.
+    static std::deque<Client> clients;
+    clients.push_back({function, parameter});
+    auto call = [](void *client, void *message) {
+        std::unique_ptr<CkReductionMsg> result(static_cast<CkReductionMsg *>(message));
+        auto *to = static_cast<Client *>(client);
+        to->function(to->parameter, result->getSize(), result->getData());
+    };
+    set_reduction_client(collection, CkCallback(call, &clients.back()));
+}
 
 // A message of the program, or a result, that the library gets.
 template <class M> inline towpath_message as_message(M *message) {

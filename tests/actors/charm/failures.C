@@ -3,8 +3,20 @@
 
 #include "failures.decl.h"
 
+class Text : public CMessage_Text {
+public:
+    int number = 3;
+};
+
 CProxy_Main mainProxy;
 static const int BIG = 100000;
+
+class Wrong : public CBase_Wrong {
+public:
+    Wrong() {}
+    explicit Wrong(CkMigrateMessage *) {}
+    int procNum(int, const CkArrayIndex &) { return 9; }
+};
 
 class Main : public CBase_Main {
     std::string kind;
@@ -15,11 +27,18 @@ public:
     explicit Main(CkArgMsg *m) : kind(m->argv[1]), ints(BIG) {
         delete m;
         mainProxy = thisProxy;
-        cells = CProxy_Cell::ckNew(kind, 2);
+        CkArrayOptions options(2);
+        if (kind == "wrong map")
+            options.setMap(CProxy_Wrong::ckNew());
+        cells = CProxy_Cell::ckNew(kind, options);
     }
     void ready() {
         if (kind == "writes")
             return cells[1].write(BIG, CkSendBuffer(ints.data()));
+        if (kind == "client elsewhere")
+            return cells[1].client(cells);
+        if (kind == "message to a thread")
+            return cells[1].wait();
         if (kind == "short get")
             return cells[1].pull(CkNcpyBuffer(ints.data(), BIG * sizeof(int)), 100);
         if (kind == "get elsewhere")
@@ -71,7 +90,16 @@ public:
         else
             own.get(source);
     }
-    void message(CkDataMsg *m) { delete m; }
+    void client(CProxy_Cell cells) {
+        CkCallback callback(CkCallback::ignore);
+        cells.ckSetReductionClient(&callback);
+    }
+    void message(Text *m) { delete m; }
+    void wait() {
+        CkCallback callback(CkCallback::resumeThread);
+        callback.send(new Text());
+        delete callback.thread_delay();
+    }
 };
 
 #include "failures.def.h"
