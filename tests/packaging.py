@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 import traceback
 import zipfile
@@ -226,6 +227,18 @@ def ring(subject):
     assert f"{subject.venv.resolve()}/lib/libmpi.so.12" in loaded, loaded[:200]
 
 
+def charm_links(subject):
+    """By the links that `towpath link-charm` makes, a program of Charm++ is translated, compiled and run."""
+    with tempfile.TemporaryDirectory() as directory:
+        links = Path(directory, "links")
+        subject.run(subject.venv / "bin" / "towpath", "link-charm", links)
+        for name in ("hello.ci", "hello.C"):
+            shutil.copy(ROOT / "examples/charm" / name, directory)
+        script = "charmc hello.ci && charmc -o hello hello.C && charmrun +p2 ./hello ++local"
+        done = subject.run("sh", "-ec", f'cd "$1"; PATH="$1/links:$PATH"; {script}', "sh", directory)
+        assert re.search(r"\bright$", done, re.M), done
+
+
 def mpirun(subject):
     """`mpirun` is `mpiexec`, by whatever link it is reached, with its arguments as they are."""
     link = environments.BUILD / "linked-mpirun"
@@ -268,7 +281,7 @@ def oldest_compiler(subject):
 
 
 CHECKS = [tag_says_which_glibc, needed_libraries, names_of_libraries, unwinder, strict_libraries, strict_channel, wheel_is_complete,
-          debugging_apart, info, ring, mpirun, shared_malloc]
+          debugging_apart, info, ring, charm_links, mpirun, shared_malloc]
 
 
 def interfaces(subject):

@@ -2,6 +2,7 @@
 //! question is a subcommand, a row of [`SUBCOMMANDS`], which drives both parsing and `--help`.
 
 mod info;
+mod link_charm;
 mod report;
 mod tune;
 
@@ -41,6 +42,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
         about: "what a collective does on a described cluster, by levels, with predicted times",
         help: towpath_explain::HELP,
         answer: towpath_explain::answer,
+    },
+    Subcommand {
+        name: "link-charm",
+        about: "makes links named charmc and charmrun, for programs of Charm++",
+        help: link_charm::HELP,
+        answer: link_charm::answer,
     },
 ];
 
