@@ -36,17 +36,17 @@ BENCHMARKS = environments.ROOT / "benchmarks/chares"
 
 # Cases of failures.C, on two ranks, and what is said.
 SENTENCES = {
-    "small": r"an array of 400000 bytes for Cell::get\(int,int\[\]\) does not fit into the 399996 "
-             r"bytes that were posted with the tag 7",
-    "posted twice": r"memory was posted twice with the tag 8 on rank 1: a tag can be used again once",
-    "matched twice": r"two arrays were matched with the tag 7 on rank 1, the second one for Cell::get",
-    "nowhere": r"the post method of Cell::get\(int,int\[\]\) has neither set the pointer to an array",
+    "small": r"an array of 400000 bytes for Cell::get\(.*\) does not fit into the 399996 bytes that "
+             r"were posted with the tag 7",
+    "posted twice": r"memory was posted twice with the tag 8 on rank 1: a tag can be used again",
+    "matched twice": r"two arrays were matched with the tag 7 on rank 1, the second one for Cell::",
+    "nowhere": r"the post method of Cell::get\(int,int\[\]\) has neither set the pointer",
     "more than sent": r"a post method expects an array of 100001 elements, but 100000 were sent",
     "migrates": r"Cell\[1\] cannot migrate or be deleted",
     "writes": r"Cell::write\(int,int\[\]\) of .*\[1\] writes to an array that it was lent",
     "wrong map": r"procNum of an array's map says rank 9, but the job has 2 ranks",
     "client elsewhere": r"a reduction client is set by the rank that has made the array or group",
-    "message to a thread": r"a callback that awakens a thread was sent with a message of the program",
+    "message to a thread": r"a callback that awakens a thread was sent with a message of the",
     "short get": r"CkNcpyBuffer::get: the destination has 100 bytes, which is less than the 400000",
     "get elsewhere": r"CkNcpyBuffer::get was called on rank 1 for memory of rank 0: call it where",
 }

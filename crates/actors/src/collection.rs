@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use slab::Slab;
 
-use crate::callback::ChareCallback;
 use crate::broadcast::Broadcasts;
+use crate::callback::ChareCallback;
 use crate::index::Index;
 use crate::location::{HomeMap, Location, Lookup};
 use crate::message::MessageHandle;

@@ -41,9 +41,9 @@ fn link(program: &Path, directory: &Path) -> Result<String, String> {
     let links = LINKS.map(|name| directory.join(name));
     let missing: Vec<&PathBuf> =
         links.iter().filter(|link| fs::symlink_metadata(link).is_err()).collect();
-    let taken = links.iter().find(|link| {
-        !missing.contains(link) && !fs::read_link(link).is_ok_and(|to| to == program)
-    });
+    let taken = links
+        .iter()
+        .find(|link| !missing.contains(link) && !fs::read_link(link).is_ok_and(|to| to == program));
     if let Some(taken) = taken {
         return Err(format!(
             "{} exists already, and is no link to {}: remove it, or name another directory.",

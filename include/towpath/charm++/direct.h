@@ -50,6 +50,10 @@ public:
             std::memcpy(const_cast<void *>(transfer.to.ptr), content.elements, content.count);
         transfer.to.ck_tell(content.count);
     }
+    // Asks another rank for its memory.
+    static void ask(const Transfer &transfer) {
+        invoke(branch(group.id, transfer.from.pe), request, marshal(value(transfer)));
+    }
     // Sends memory of this rank to where it is to be.
     static void send(const Transfer &transfer) {
         invoke(branch(group.id, transfer.to.pe), fill,
@@ -92,8 +96,7 @@ inline CkNcpyStatus begin_transfer(const char *method, const CkNcpyBuffer &own,
 inline CkNcpyStatus CkNcpyBuffer::get(const CkNcpyBuffer &source) const {
     CkNcpyStatus status = ck::begin_transfer("get", *this, source, *this);
     if (status == CkNcpyStatus::incomplete)
-        ck::invoke(ck::branch(ck::DirectTransfers::group.id, source.pe),
-                   ck::DirectTransfers::request, ck::marshal(ck::value(ck::Transfer{source, *this})));
+        ck::DirectTransfers::ask({source, *this});
     return status;
 }
 

@@ -52,7 +52,7 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
             }
             (Some(_), _) => {
                 format!("ck::copied<{type_name}>(ck_array_{name}.elements, ck_array_{name}.count)")
-            },
+            }
             (None, _) => format!("ck::value<{type_name}>({name})"),
         });
     }
