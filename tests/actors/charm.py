@@ -43,6 +43,7 @@ SENTENCES = {
     "nowhere": r"the post method of Cell::get\(int,int\[\]\) has neither set the pointer",
     "more than sent": r"a post method expects an array of 100001 elements, but 100000 were sent",
     "migrates": r"Cell\[1\] cannot migrate or be deleted",
+    "posted and migrates": r"a chare has migrated before the method ran for which it had posted",
     "writes": r"Cell::write\(int,int\[\]\) of .*\[1\] writes to an array that it was lent",
     "wrong map": r"procNum of an array's map says rank 9, but the job has 2 ranks",
     "client elsewhere": r"a reduction client is set by the rank that has made the array or group",

@@ -43,6 +43,11 @@ public:
             return cells[1].pull(CkNcpyBuffer(ints.data(), BIG * sizeof(int)), 100);
         if (kind == "get elsewhere")
             return cells[1].pull(CkNcpyBuffer(ints.data(), BIG * sizeof(int)), -1);
+        if (kind == "posted and migrates") {
+            cells[1].run();
+            cells[1].later(BIG, CkSendBuffer(ints.data()));
+            return CkStartQD(CkCallback(CkIndex_Cell::go(), cells[1]));
+        }
         cells[1].get(BIG, CkSendBuffer(ints.data()));
         if (kind == "matched twice")
             cells[1].get(BIG, CkSendBuffer(ints.data()));
@@ -51,6 +56,7 @@ public:
 };
 
 class Cell : public CBase_Cell {
+    Cell_SDAG_CODE
     std::string kind;
     std::vector<int> memory;
 
@@ -90,6 +96,7 @@ public:
         else
             own.get(source);
     }
+    void later(int &, int *&a, CkNcpyBufferPost *) { a = memory.data(); }
     void client(CProxy_Cell cells) {
         CkCallback callback(CkCallback::ignore);
         cells.ckSetReductionClient(&callback);

@@ -6,7 +6,7 @@ CProxy_Main mainProxy;
 static const int CELLS = 4, BIG = 300000;
 
 // Callbacks of Main, by the array that is free again.
-enum { VIEW, CHANGE, POST, BESIDE, TAGGED, STEPPED, LATE, SLOW, SINGLE, ALL, CHANGED, ARRAYS };
+enum { VIEW, CHANGE, POST, BESIDE, TAGGED, STEPPED, LATE, SLOW, SINGLE, MOVED, ALL, CHANGED, ARRAYS };
 
 static void check(int n, const int *a) {
     CkAssert(n == BIG);
@@ -50,6 +50,11 @@ public:
             cells[i].lateStepped(BIG, lend(LATE));
         }
         cells[CELLS - 1].tagged(BIG, lend(TAGGED));
+        CProxy_Mover movers = CProxy_Mover::ckNew(CELLS);
+        movers.run();
+        for (int i = 0; i < CELLS; ++i)
+            movers[i].stepped(BIG, lend(MOVED));
+        movers.move();
         CProxy_Branch branches = CProxy_Branch::ckNew();
         branches.all(BIG, lend(ALL));
         branches.changed(BIG, lend(CHANGED));
@@ -81,7 +86,7 @@ public:
         end();
     }
     void end() {
-        if (finished == 3 && came == expected)
+        if (finished == 4 && came == expected)
             CkStartQD(CkCallback(CkIndex_Main::quiet(), thisProxy));
     }
     void quiet() {
@@ -158,6 +163,20 @@ public:
         CthAwaken(static_cast<CthThread>(thread));
     }
     void lateStepped(int &, int *&a, CkNcpyBufferPost *) { a = landing; }
+};
+
+// Migrates with an array for which no step waits yet.
+class Mover : public CBase_Mover {
+    Mover_SDAG_CODE
+
+public:
+    Mover() {}
+    explicit Mover(CkMigrateMessage *) {}
+    void move() {
+        int next = (CkMyPe() + 1) % CkNumPes();
+        migrateMe(next);
+        thisProxy[thisIndex].begin(next);
+    }
 };
 
 class Single : public CBase_Single {
