@@ -33,8 +33,7 @@ const WITH_WORD: &[&str] = &["-o", "-I", "-L", "-l", "-D", "-U", "-include", "-x
 /// With these the compiler does not link.
 const WITHOUT_LINKING: &[&str] = &["-c", "-E", "-S", "-M", "-MM", "-fsyntax-only"];
 
-/// Large blocks of memory are where all ranks of a host can read them, as in programs that are linked
-/// by `towpath-actors.pc`.
+/// All ranks of a host can read large blocks of memory, as `towpath-actors.pc` has it.
 const SHARED_HEAP: [&str; 3] =
     ["-Wl,--push-state,--no-as-needed", "-l:libtowpath-malloc.so", "-Wl,--pop-state"];
 
