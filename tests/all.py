@@ -50,9 +50,6 @@ STAGES = [
      [*BESIDE_DRIVER, PYTHON, "tests/mpi/run.py", "--library", "towpath", "--abi", "mpich", "--fewer", "--filter",
       "no_files|point_to_point/|datatypes/|topologies/"], 300),
     ("chares over MPI", [PYTHON, "tests/actors/run.py", "--programs", "100"], 400),
-    ("Charm++ programs", [PYTHON, "tests/actors/charm.py"], 600),
-    ("chares in C++", [PYTHON, "tests/actors/cpp.py"], 600),
-    ("examples of chares", [PYTHON, "tests/actors/examples.py"], 300),
     ("chares in Python", [PYTHON, "tests/actors/python.py"], 400),
     ("little memory", [PYTHON, "tests/scarcity/run.py"], 600),
     ("c programs on MPICH", [PYTHON, "tests/mpi/run.py", "--library", "mpich", "--fewer", "--time-limit", "400"], 600),
@@ -66,13 +63,17 @@ STAGES = [
     ("stencil2d", [PYTHON, "tests/stencil2d.py"], 300),
     ("device benchmarks", [PYTHON, "tests/device/benchmarks.py"], 300),
 ]
-# These wait much, or compute on one core, and touch nothing that the others touch: each one's hosts
-# are namespaces of its own. They run one after the other beside the stages that follow this one.
+# These wait much, or compute and compile on one core, and touch nothing that the others touch: each
+# one's hosts are namespaces of its own. They run one after the other beside the stages that follow
+# this one.
 BEFORE_BESIDE = "rust"
 BESIDE = [
     ("deadlocks", [PYTHON, "tests/hosts/deadlocks.py"], 400),
     ("networks that change", [PYTHON, "tests/hosts/changes.py"], 600),
     ("choice of transports", [PYTHON, "tests/hosts/choice.py"], 400),
+    ("Charm++ programs", [PYTHON, "tests/actors/charm.py"], 900),
+    ("chares in C++", [PYTHON, "tests/actors/cpp.py"], 900),
+    ("examples of chares", [PYTHON, "tests/actors/examples.py"], 600),
     ("topology files", [PYTHON, "tests/hosts/topology.py"], 300),
     ("measured links", [PYTHON, "tests/hosts/tune.py"], 300),
     ("links measured by running jobs", [PYTHON, "tests/hosts/measured.py"], 300),
