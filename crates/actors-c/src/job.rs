@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use towpath_actors::{ActorError, QueueOrder, Runtime};
+use towpath_actors::ActorError;
 
 use crate::current::{CurrentJob, JOB, PLACE, is_used, with_job, with_runtime};
 use crate::failure::{outcome, status};
@@ -31,9 +31,8 @@ fn start(functions: CProgram) -> Result<(), String> {
     let parts = registry::number()?;
     let fingerprint = parts.fingerprint;
     writer::install();
-    let layer = towpath_actors_mpi::open().map_err(|error| error.to_string())?;
     let program = Box::new(Program::new(functions, parts));
-    let runtime = Runtime::new(layer, program, QueueOrder::Fifo);
+    let runtime = towpath_actors_mpi::start(program).map_err(|error| error.to_string())?;
     if runtime.rank() != 0 {
         runtime.hold();
     }
@@ -103,7 +102,7 @@ pub extern "C" fn towpath_stop() {
         // SAFETY: `towpath_start` has made it by `Box::into_raw`, and nothing uses it: `is_used`
         // says so, and JOB was the only pointer to it.
         let job = unsafe { Box::from_raw(job) };
-        job.runtime.close();
+        towpath_actors_mpi::stop(&job.runtime);
         PLACE.set(None);
     }
 }

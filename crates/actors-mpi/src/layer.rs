@@ -21,6 +21,7 @@ use crate::receiving::LongReceive;
 use crate::sending::SendMemory;
 use crate::shared::{SharedHeap, SharedMemory};
 use crate::slots::{SLOT_BYTES, Slots, succeeded};
+use crate::watch::Watch;
 
 /// A layer over the MPI library of the process, which it initializes if nobody has. All ranks of
 /// `MPI_COMM_WORLD` call this.
@@ -28,10 +29,25 @@ use crate::slots::{SLOT_BYTES, Slots, succeeded};
 /// # Errors
 /// There is no MPI library, or it has failed.
 pub fn open() -> Result<Box<dyn MachineLayer>, LibraryError> {
+    open_watched(|_, _| None)
+}
+
+/// The same with what this rank of so many watches, if it does.
+pub(crate) fn open_watched(
+    watch: impl FnOnce(u32, u32) -> Option<Watch>,
+) -> Result<Box<dyn MachineLayer>, LibraryError> {
     let (library, interface) = find()?;
     Ok(match interface {
-        LibraryAbi::Standard => Box::new(MpiLayer::<Standard>::open(Functions::of(library)?)?),
-        LibraryAbi::Mpich => Box::new(MpiLayer::<Mpich>::open(Functions::of(library)?)?),
+        LibraryAbi::Standard => {
+            let mut layer = MpiLayer::<Standard>::open(Functions::of(library)?)?;
+            layer.watch = watch(layer.rank, layer.ranks);
+            Box::new(layer)
+        }
+        LibraryAbi::Mpich => {
+            let mut layer = MpiLayer::<Mpich>::open(Functions::of(library)?)?;
+            layer.watch = watch(layer.rank, layer.ranks);
+            Box::new(layer)
+        }
     })
 }
 
@@ -59,6 +75,10 @@ pub(crate) struct MpiLayer<A: BinaryInterface> {
     pub(crate) released: ReleasedArrays,
     /// How many arrays have been sent or lent: their tags and names.
     pub(crate) arrays: u64,
+    /// Bytes sent or lent to others.
+    pub(crate) sent_bytes: u64,
+    /// What rank 0 looks at when nothing has arrived.
+    pub(crate) watch: Option<Watch>,
 }
 
 impl<A: BinaryInterface> MpiLayer<A> {
@@ -97,6 +117,8 @@ impl<A: BinaryInterface> MpiLayer<A> {
             lent: FxHashMap::default(),
             released: ReleasedArrays::default(),
             arrays: 0,
+            sent_bytes: 0,
+            watch: None,
         })
     }
 
@@ -196,6 +218,10 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
         self.or_abort(polled)
     }
 
+    fn sent_bytes(&self) -> u64 {
+        self.sent_bytes
+    }
+
     fn time(&self) -> u64 {
         clock::nanoseconds()
     }
@@ -205,6 +231,7 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> bool {
+        let limit = limit.or_else(|| self.watch.as_ref()?.limit());
         let waited = match limit {
             Some(limit) => self.wait_at_most(limit),
             None => self.wait_long(),

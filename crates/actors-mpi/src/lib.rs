@@ -9,6 +9,9 @@
 //!    arrays    arrays beside the payload, and how they travel
 //!    shared    memory that ranks of a host share
 //!    pauses    how rank 0 waits for a limited time
+//!  start       a program begins and ends, with the settings of its user
+//!    watch     when rank 0 asks all ranks for samples
+//!    report    what is written of them
 //! ```
 //!
 //! A rank has a ring of receives from any source, which match messages in the order in which they
@@ -23,10 +26,14 @@ mod layer;
 mod library;
 mod pauses;
 mod receiving;
+mod report;
 mod sending;
 mod shared;
 mod slots;
+mod start;
 mod waiting;
+mod watch;
 
 pub use layer::open;
 pub use library::LibraryError;
+pub use start::{start, stop};

@@ -41,9 +41,16 @@ impl<A: BinaryInterface> MpiLayer<A> {
             }
         }
         match self.slots.poll(&self.mpi)? {
-            None => Ok(None),
+            None => Ok(self.look()),
             Some(arrived) => self.take_in(arrived),
         }
+    }
+
+    /// What somebody asks of rank 0 while nothing arrives.
+    #[inline]
+    pub(crate) fn look(&mut self) -> Option<(u32, ActorMessage)> {
+        let asked = self.watch.as_mut()?.look()?;
+        Some((self.rank, asked))
     }
 
     /// Takes in what a slot has received.

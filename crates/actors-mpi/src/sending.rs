@@ -60,6 +60,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
     ) -> Result<(), LibraryError> {
         let (bytes, to) = (memory.bytes(), to.cast_signed());
         let (from, mut request) = (bytes.as_ptr().cast(), A::REQUEST_NULL);
+        self.sent_bytes += bytes.len() as u64;
         // SAFETY: the bytes are on the heap or in the program's array, and `sends` keeps them until
         // the request is complete, or for ever: see `drop`.
         let code = unsafe {
@@ -178,6 +179,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
                     self.isend(SendMemory::Array(array), to, tag, self.long)?;
                 }
                 ArrayRoute::Shared { name, .. } => {
+                    self.sent_bytes += array.bytes().len() as u64;
                     self.lent.insert(name, array);
                 }
             }

@@ -83,10 +83,13 @@ impl<A: BinaryInterface> MpiLayer<A> {
         // SAFETY: all of these are active or null; the results are local.
         let code = unsafe { (self.mpi.testany)(count, all, &mut which, &mut flag, &mut status) };
         succeeded("MPI_Testany", code)?;
-        if flag != 0 {
-            self.completed(which, &status)?;
+        if flag == 0 {
+            let asked = self.look();
+            self.arrived.extend(asked);
+            return Ok(!self.arrived.is_empty());
         }
-        Ok(flag != 0)
+        self.completed(which, &status)?;
+        Ok(true)
     }
 
     /// The requests that are complete next.

@@ -8,6 +8,7 @@ use crate::checkpoint::messages::CheckpointMessage;
 use crate::collection::CollectionOptions;
 use crate::index::Index;
 use crate::message::{ActorHeader, ActorMessage, MessageKind};
+use crate::observing::ObserveMessage;
 use crate::quiescence::MessageCounts;
 use crate::reduction::ReductionMessage;
 use crate::section::{SectionId, SectionMessage};
@@ -36,6 +37,8 @@ pub enum ControlMessage {
     Checkpoint(CheckpointMessage),
     /// Part of load balancing.
     Balance(BalanceMessage),
+    /// Part of an observation.
+    Observe(ObserveMessage),
     /// End the job with this code.
     Exit { code: i32, scope: ExitScope },
 }
@@ -110,9 +113,13 @@ impl ControlMessage {
         postcard::from_bytes(message.payload()).ok()
     }
 
-    /// Whether quiescence detection counts it: it does not count its own messages.
+    /// Whether quiescence detection counts it: it does not count its own messages, and those of
+    /// observers.
     #[must_use]
     pub fn counts(&self) -> bool {
-        !matches!(self, ControlMessage::CountMessages | ControlMessage::Counted(_))
+        !matches!(
+            self,
+            ControlMessage::CountMessages | ControlMessage::Counted(_) | ControlMessage::Observe(_)
+        )
     }
 }

@@ -174,6 +174,7 @@ impl Runtime {
             }
             ControlMessage::Checkpoint(what) => return self.checkpoint_message(what),
             ControlMessage::Balance(what) => return self.balance_message(id, what),
+            ControlMessage::Observe(what) => self.observe_message(what),
             ControlMessage::Exit { code, scope } => self.exit_here(code, scope),
             ControlMessage::OfCollection(what) => return self.about(id, what, message, from),
         }

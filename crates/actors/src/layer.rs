@@ -30,6 +30,11 @@ pub trait MachineLayer {
     /// The next message that has arrived, and who sent it.
     fn receive(&mut self) -> Option<(u32, ActorMessage)>;
 
+    /// Bytes sent to other ranks so far, if the layer counts them.
+    fn sent_bytes(&self) -> u64 {
+        0
+    }
+
     /// Nanoseconds since some moment.
     fn time(&self) -> u64;
 

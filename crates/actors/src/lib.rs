@@ -21,6 +21,7 @@
 //!    synchronization  elements that are ready for load balancing
 //!    balancing     from measured loads to migrations; leading: what leaders of groups do
 //!    measuring     how long methods run
+//!    observing     samples of all ranks for an observer; sample: what is in one
 //!    checkpoint    elements are written to disk; restart: and read, on any number of ranks
 //!    queue         messages that wait, by priority
 //!  collection      one rank's part of an array or group
@@ -72,6 +73,7 @@ mod measuring;
 pub mod message;
 mod migration;
 mod multicast;
+pub mod observing;
 mod places;
 mod pool;
 pub mod priority;
@@ -82,6 +84,7 @@ pub mod reduction;
 mod restart;
 mod results;
 pub mod runtime;
+pub mod sample;
 pub mod section;
 mod stall;
 mod starting;

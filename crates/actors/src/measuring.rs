@@ -1,4 +1,4 @@
-//! How long the methods of each chare run, while the job balances loads.
+//! How long the methods of each chare run, while the job balances loads or is observed.
 
 use crate::balance::{Balancer, BalancerOptions, MigrationCost};
 use crate::chares::ChareId;
@@ -11,12 +11,23 @@ impl Runtime {
     #[must_use]
     pub fn with_balancer(mut self, options: BalancerOptions) -> Runtime {
         self.balancing = options;
+        self.measures.set(self.measures.get() || self.balances());
         let state = self.state.get_mut();
         state.clocks = Clocks::read(state.layer.as_ref());
         self
     }
 
-    /// Whether loads are measured.
+    /// Measures how long methods run, or does so no longer if no loads are balanced.
+    pub(crate) fn measure_methods(&self, measures: bool) {
+        let measures = measures || self.balances();
+        if measures && !self.measures.replace(measures) {
+            let state = &mut *self.state.borrow_mut();
+            state.clocks = Clocks::read(state.layer.as_ref());
+        }
+        self.measures.set(measures);
+    }
+
+    /// Whether loads are balanced.
     #[inline]
     pub(crate) fn balances(&self) -> bool {
         self.balancing.balancer != Balancer::None
@@ -25,7 +36,7 @@ impl Runtime {
     /// A method is about to run.
     #[inline]
     pub(crate) fn method_begins(&self) -> Option<u64> {
-        self.balances().then(|| self.state.borrow().layer.time())
+        self.measures.get().then(|| self.state.borrow().layer.time())
     }
 
     /// It has ended.
@@ -38,7 +49,7 @@ impl Runtime {
 
     /// The rank has waited.
     pub(crate) fn has_waited(&self) {
-        if self.balances() {
+        if self.measures.get() {
             let state = &mut *self.state.borrow_mut();
             state.clocks = Clocks::read(state.layer.as_ref());
         }
@@ -47,6 +58,7 @@ impl Runtime {
     fn add_load(&self, id: ChareId, begun: u64) {
         let state = &mut *self.state.borrow_mut();
         let ran = state.clocks.since(begun, state.layer.as_ref());
+        state.observation.busy += ran;
         let collection = state.collections.get_mut(&id.collection);
         if let Some(element) = collection.and_then(|known| known.element_mut(&id.index)) {
             element.load += ran;

@@ -63,6 +63,7 @@ impl Runtime {
             let bytes = message.sent_bytes();
             state.send(to, message.into());
             state.has_moved(bytes, begun);
+            state.observation.migrations += 1;
             for message in copies {
                 state.copy(&message, &index, migrations);
             }

@@ -19,6 +19,15 @@ pub enum QueueOrder {
     Random(Rng),
 }
 
+impl QueueOrder {
+    /// A random order, which the seed gives again on the same rank.
+    #[must_use]
+    pub fn seeded(seed: u64, rank: u32) -> QueueOrder {
+        // Ranks shall not have the same order.
+        QueueOrder::Random(Rng::with_seed(seed ^ u64::from(rank).rotate_right(32)))
+    }
+}
+
 /// Messages that wait for the scheduler.
 #[derive(Debug, Default)]
 pub struct MessageQueue {

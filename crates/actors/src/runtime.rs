@@ -2,7 +2,7 @@
 //!
 //! The state is borrowed only while no code of the program runs, so methods may call the runtime.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -22,6 +22,7 @@ use crate::index::Index;
 use crate::layer::MachineLayer;
 use crate::location::HomeMap;
 use crate::message::{AT_HOME, ActorHeader, ActorMessage, BARRIER, MessageKind};
+use crate::observing::{Observation, ObserverPlace};
 use crate::queue::{MessageQueue, QueueOrder};
 use crate::quiescence::{MessageCounts, Quiescence};
 use crate::reduction::Contribution;
@@ -33,6 +34,9 @@ use crate::tree::SpanningTree;
 pub struct Runtime {
     pub(crate) chares: Box<dyn Chares>,
     pub(crate) balancing: BalancerOptions,
+    /// Whether it is measured how long methods run.
+    pub(crate) measures: Cell<bool>,
+    pub(crate) observer: RefCell<ObserverPlace>,
     pub(crate) state: RefCell<State>,
 }
 
@@ -66,12 +70,19 @@ impl Runtime {
             checkpoint: PendingCheckpoint::Nothing,
             opening: Vec::new(),
             balancing: Balancing::default(),
+            observation: Observation::default(),
             clocks: Clocks::default(),
             exit: None,
             error: None,
         };
         let balancing = BalancerOptions { balancer: Balancer::None, speed: NORMAL_SPEED };
-        let runtime = Runtime { chares, balancing, state: RefCell::new(state) };
+        let runtime = Runtime {
+            chares,
+            balancing,
+            measures: Cell::new(false),
+            observer: RefCell::default(),
+            state: RefCell::new(state),
+        };
         let options = CollectionOptions {
             chare: NO_TYPE,
             constructor: 0,
@@ -360,6 +371,7 @@ impl Runtime {
 
     /// Ends all communication, once all ranks call this. The job has ended.
     pub fn close(&self) {
+        self.end_observation();
         self.state.borrow_mut().layer.close();
     }
 

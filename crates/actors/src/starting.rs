@@ -54,5 +54,10 @@ fn is_first(message: &ActorMessage) -> bool {
         return false;
     }
     let control = ControlMessage::decoded(message);
-    matches!(control, Some(ControlMessage::Begin { .. } | ControlMessage::Exit { .. }))
+    matches!(
+        control,
+        Some(
+            ControlMessage::Begin { .. } | ControlMessage::Exit { .. } | ControlMessage::Observe(_)
+        )
+    )
 }

@@ -16,6 +16,7 @@ use crate::index::Index;
 use crate::layer::MachineLayer;
 use crate::location::Lookup;
 use crate::message::{ActorMessage, COPY, EXPEDITED, MessageHandle, MessageKind};
+use crate::observing::Observation;
 use crate::queue::MessageQueue;
 use crate::quiescence::{MessageCounts, Quiescence};
 use crate::stall::StallWatch;
@@ -54,6 +55,7 @@ pub(crate) struct State {
     /// Arrays of this rank that nobody reads any more.
     pub(crate) returned: ReturnedArrays,
     pub(crate) balancing: Balancing,
+    pub(crate) observation: Observation,
     /// When both clocks were read last.
     pub(crate) clocks: Clocks,
     pub(crate) exit: Option<i32>,

@@ -5,6 +5,8 @@
 mod ending;
 #[path = "semantics/job.rs"]
 mod job;
+#[path = "semantics/observing.rs"]
+mod observing;
 #[path = "semantics/sections.rs"]
 mod sections;
 mod support;

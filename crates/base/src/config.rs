@@ -247,6 +247,33 @@ pub const SETTINGS: &[Setting] = &[
                   same value",
     },
     Setting {
+        name: "TOWPATH_CHARES_CHECK",
+        kind: Kind::Between(0, 1),
+        default: "0",
+        meaning: "1: when a program of chares ends, each rank lists the messages that were not \
+                  delivered, because their chares were deleted or never made",
+    },
+    Setting {
+        name: "TOWPATH_CHARES_REPORT",
+        kind: Kind::Text,
+        default: "",
+        meaning: "file into which rank 0 of a program of chares writes what all ranks have and do \
+                  over time, in lines of JSON (docs/chares.md); towpath load reads it",
+    },
+    Setting {
+        name: "TOWPATH_CHARES_REPORT_MILLISECONDS",
+        kind: Kind::Between(1, 3_600_000),
+        default: "500",
+        meaning: "time between two samples of that report, in milliseconds",
+    },
+    Setting {
+        name: "TOWPATH_CHARES_RANDOM",
+        kind: Kind::Number,
+        default: "",
+        meaning: "a seed: messages of chares that have the same priority are processed in a \
+                  random order, to test that a program relies on none",
+    },
+    Setting {
         name: "TOWPATH_PMI",
         kind: Kind::Text,
         default: "",

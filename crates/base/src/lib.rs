@@ -13,6 +13,7 @@ pub mod control;
 pub mod copy;
 pub mod events;
 pub mod ids;
+pub mod json;
 #[cfg(loom)]
 pub mod model;
 pub mod slab;

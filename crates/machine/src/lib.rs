@@ -7,6 +7,7 @@
 #![deny(missing_docs)]
 
 pub mod cgroup;
+pub mod chares;
 pub mod clock;
 pub mod cores;
 pub mod fault;

@@ -1,0 +1,175 @@
+//! Samples of all ranks for an observer at rank 0, on simulated ranks.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use towpath_actors::observing::{Observer, SampleRequest};
+use towpath_actors::runtime::{broadcast, invocation};
+use towpath_actors::sample::RankSample;
+use towpath_actors::{ActorError, ChareCallback, HomeMap, Runtime};
+
+use crate::job::{Job, at, options};
+
+/// What the observer has seen.
+type Seen = Rc<RefCell<Vec<RankSample>>>;
+
+struct Keeper(Seen);
+
+impl Observer for Keeper {
+    fn sampled(&mut self, sample: &RankSample, name: &dyn Fn(u32) -> String) {
+        assert_eq!(name(3), "Chare3");
+        self.0.borrow_mut().push(sample.clone());
+    }
+}
+
+const ONCE: SampleRequest = SampleRequest { measures: true, until_end: false };
+const TO_THE_END: SampleRequest = SampleRequest { measures: true, until_end: true };
+
+fn observed(job: &Job) -> Seen {
+    let seen = Seen::default();
+    job.runtimes[0].observe(Box::new(Keeper(seen.clone())));
+    seen
+}
+
+/// The samples by rank, which leaves none.
+fn taken(seen: &Seen) -> Vec<RankSample> {
+    let mut samples = seen.take();
+    samples.sort_by_key(|sample| (sample.rank, sample.time));
+    samples
+}
+
+/// A job whose methods take a thousand nanoseconds.
+fn timed(ranks: u32) -> Job {
+    let clock = Rc::new(RefCell::new(None::<Rc<std::cell::Cell<u64>>>));
+    let inner = clock.clone();
+    let job = Job::new(ranks, move |_, _, _| {
+        if let Some(time) = &*inner.borrow() {
+            time.set(time.get() + 1000);
+        }
+        Ok(())
+    });
+    *clock.borrow_mut() = Some(job.wires.borrow().time.clone());
+    job
+}
+
+#[test]
+fn every_rank_answers_with_its_elements_messages_and_load() {
+    let job = timed(5);
+    let seen = observed(&job);
+    let array = job.runtimes[2].create_collection(options(HomeMap::Block(vec![12]), true)).unwrap();
+    job.work();
+    assert!(seen.borrow().is_empty(), "nobody has asked");
+    job.runtimes[0].ask_for_samples(ONCE);
+    job.work();
+    let first = taken(&seen);
+    assert!(first.iter().map(|sample| sample.rank).eq(0..5));
+    assert!(first.iter().all(|sample| sample.busy == 0 && !sample.is_last));
+    job.runtimes[0].broadcast(broadcast(array, 1, &[]));
+    job.work();
+    job.runtimes[0].ask_for_samples(SampleRequest { measures: false, until_end: false });
+    job.work();
+    let second = taken(&seen);
+    let sum = |of: &dyn Fn(&RankSample) -> u64| second.iter().map(of).sum::<u64>();
+    assert_eq!(sum(&|sample| sample.busy), 12_000, "each of twelve methods was measured");
+    assert_eq!(sum(&|sample| sample.queue + sample.waiting), 0);
+    let elements = |sample: &RankSample| {
+        let part = sample.collections.iter().find(|part| part.collection == array).unwrap();
+        assert_eq!((part.chare, part.is_group, part.waiting), (3, false, 0));
+        part.elements
+    };
+    assert_eq!(sum(&elements), 12);
+    assert!(first.iter().zip(&second).all(|(one, two)| one.processed < two.processed));
+    job.runtimes[0].broadcast(broadcast(array, 1, &[]));
+    job.work();
+    job.runtimes[0].ask_for_samples(ONCE);
+    job.work();
+    let busy: u64 = taken(&seen).iter().map(|sample| sample.busy).sum();
+    assert_eq!(busy, 12_000, "nothing was measured after the second request");
+}
+
+#[test]
+fn migrations_and_messages_that_wait_are_counted_where_they_are() {
+    let job = Job::new(3, |runtime: &Runtime, id, _| {
+        runtime.migrate(id, 2).map_err(|error| error.to_string())
+    });
+    let seen = observed(&job);
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![3]), true)).unwrap();
+    job.runtimes[0].broadcast(broadcast(array, 1, &[]));
+    let sparse = job.runtimes[0].create_collection(options(HomeMap::Hash, false)).unwrap();
+    for _ in 0..4 {
+        job.runtimes[0].invoke(invocation(at(sparse, 5), 1, &[])).unwrap();
+    }
+    job.work();
+    job.runtimes[0].ask_for_samples(ONCE);
+    job.work();
+    let samples = taken(&seen);
+    assert!(samples.iter().map(|sample| sample.migrations).eq([1, 1, 0]));
+    assert_eq!(samples.iter().map(|sample| sample.waiting).sum::<u64>(), 4);
+    let waiting = samples.iter().flat_map(|sample| &sample.collections);
+    let waiting: Vec<u64> =
+        waiting.filter(|part| part.collection == sparse).map(|part| part.waiting).collect();
+    assert_eq!((waiting.iter().sum::<u64>(), waiting.iter().max()), (4, Some(&4)));
+}
+
+#[test]
+fn quiescence_does_not_see_samples() {
+    let job = Job::new(4, |_, _, _| Ok(()));
+    let seen = observed(&job);
+    let before: Vec<_> = job.runtimes.iter().map(Runtime::counts).collect();
+    job.runtimes[0].ask_for_samples(ONCE);
+    job.work();
+    assert_eq!(taken(&seen).len(), 4);
+    assert_eq!(job.runtimes.iter().map(Runtime::counts).collect::<Vec<_>>(), before);
+    job.runtimes[3].start_quiescence(ChareCallback::Function { rank: 3, function: 4 });
+    job.work();
+    assert_eq!(*job.told.borrow(), ["3 4 []"]);
+}
+
+#[test]
+fn ranks_that_have_not_begun_answer_too() {
+    let job = Job::new(3, |_, _, _| Ok(()));
+    let seen = observed(&job);
+    job.runtimes[1..].iter().for_each(Runtime::hold);
+    job.runtimes[0].ask_for_samples(ONCE);
+    job.work();
+    assert_eq!(taken(&seen).len(), 3);
+}
+
+#[test]
+fn the_observer_gets_a_last_sample_of_every_rank() {
+    for (request, last) in [(TO_THE_END, 6), (ONCE, 0)] {
+        let job = Job::new(6, |_, _, _| Ok(()));
+        let seen = observed(&job);
+        job.runtimes[0].ask_for_samples(request);
+        job.runtimes[4].exit(0);
+        job.work();
+        assert!(job.ends().into_iter().all(|end| end == Ok(Some(0))));
+        // Rank 0 waits for the others.
+        job.runtimes.iter().rev().for_each(Runtime::close);
+        let samples = taken(&seen);
+        assert_eq!(samples.iter().filter(|sample| sample.is_last).count(), last);
+    }
+}
+
+#[test]
+fn a_job_that_is_observed_all_the_time_still_ends_when_nothing_is_left_to_do() {
+    let job = Job::new(3, |_, _, _| Ok(()));
+    let seen = observed(&job);
+    let time = job.wires.borrow().time.clone();
+    for _ in 0..400 {
+        // Samples keep rank 0 from waiting for as long as it takes to see that.
+        job.runtimes[0].ask_for_samples(TO_THE_END);
+        time.set(time.get() + 10_000_000);
+        for _ in 0..100 {
+            for runtime in job.runtimes.iter().filter(|runtime| runtime.ended() == Ok(None)) {
+                runtime.step();
+            }
+        }
+        if job.ends()[0] == Err(ActorError::Stalled) {
+            assert!(time.get() >= 1_000_000_000, "{time:?}");
+            assert!(!seen.borrow().is_empty());
+            return;
+        }
+    }
+    panic!("the job does not end: {:?}", job.ends());
+}
