@@ -239,6 +239,9 @@ const char *towpath_error(void);
 
 /* The job. */
 
+/* The version of this library, a text such as "Towpath 1.0". May be called at any time. */
+const char *towpath_version(void);
+
 typedef struct towpath_program {
     void *context;
     /* Takes in the read-only data on ranks other than 0. May be null. */

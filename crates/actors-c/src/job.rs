@@ -1,7 +1,7 @@
 //! The start, the run and the end of a job.
 
 use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use towpath_actors::ActorError;
@@ -13,6 +13,15 @@ use crate::program::Program;
 use crate::registry;
 use crate::types::CProgram;
 use crate::writer;
+
+/// With the end of a C string.
+const VERSION: &str = concat!("Towpath ", env!("CARGO_PKG_VERSION"), "\0");
+
+/// The version of this library.
+#[unsafe(no_mangle)]
+pub extern "C" fn towpath_version() -> *const c_char {
+    VERSION.as_ptr().cast()
+}
 
 /// Opens the MPI library and numbers what the program has.
 ///

@@ -1,14 +1,12 @@
 //! The picture of a schedule: when the ranks of each host work, and when its link is busy.
 
-mod canvas;
-
 use towpath_schedule::cost::Picoseconds;
 
 use crate::arguments::Request;
+use crate::canvas::{Canvas, Color, GLYPH};
 use crate::cluster::Cluster;
 use crate::timeline::{LEVELS, Level, Timeline};
 use crate::words::{time, title};
-use canvas::{Canvas, Color, GLYPH};
 
 /// Left end of the time axis, and its length, in pixels.
 const LEFT: usize = 120;

@@ -9,6 +9,7 @@
 
 mod arguments;
 mod call;
+pub mod canvas;
 mod chart;
 mod cluster;
 mod timeline;

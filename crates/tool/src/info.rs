@@ -4,6 +4,7 @@
 
 mod asked;
 mod channel;
+mod chares;
 mod choices;
 mod installed;
 mod levels;
@@ -17,7 +18,7 @@ use towpath_launch::client::{self, Seen};
 
 pub(super) const HELP: &str = "\
 Usage: towpath info [--ranks N] [--levels] [--networks] [--device] [--topology [FILE|PID]]
-                    [--channel PID] [--routes PID] [--json]
+                    [--channel PID] [--routes PID] [--chares PID] [--json]
 
 Prints what is installed, what was found on this machine, what Towpath would choose for a job and why, and all
 settings with their current values. Nothing is changed and nothing stays behind.
@@ -35,6 +36,7 @@ settings with their current values. Nothing is changed and nothing stays behind.
                only how the shared memory of a running job is divided: who has a ring to whom, how large, and why;
                PID is a rank of the job on this host, or its mpiexec
   --routes PID only how the ranks of a running job on this host reach each other host
+  --chares PID only the chares of a running job, and what its ranks do within half a second
   --json       one JSON object instead of text: section, row, cell
   -h, --help   print this
 ";
@@ -51,21 +53,21 @@ struct Wish {
     topology: Option<Option<String>>,
     channel: Option<u32>,
     routes: Option<u32>,
+    chares: Option<u32>,
 }
 
 /// Parses the options and returns the whole report as text or JSON.
 pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     let wish = read(arguments)?;
-    let sections = match (wish.channel, wish.routes) {
-        (Some(pid), _) => vec![channel::section(pid)?],
-        (None, Some(pid)) => vec![routes::section(pid)?],
-        (None, None) if wish.topology.is_some() => {
-            topology::sections(wish.topology.flatten().as_deref())?
-        }
-        (None, None) if wish.levels => vec![levels::section()?],
-        (None, None) if wish.networks => vec![asked::section(&asked::NETWORKS)],
-        (None, None) if wish.device => vec![asked::section(&asked::DEVICES)],
-        (None, None) => sections(wish.ranks),
+    let sections = match (wish.channel, wish.routes, wish.chares) {
+        (Some(pid), _, _) => vec![channel::section(pid)?],
+        (None, Some(pid), _) => vec![routes::section(pid)?],
+        (None, None, Some(pid)) => chares::sections(pid)?,
+        _ if wish.topology.is_some() => topology::sections(wish.topology.flatten().as_deref())?,
+        _ if wish.levels => vec![levels::section()?],
+        _ if wish.networks => vec![asked::section(&asked::NETWORKS)],
+        _ if wish.device => vec![asked::section(&asked::DEVICES)],
+        _ => sections(wish.ranks),
     };
     Ok(if wish.json { report::to_json(&sections) } else { report::to_text(&sections) })
 }
@@ -88,12 +90,15 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
                 let behind = || rest.next_if(|word| !word.starts_with('-')).cloned();
                 wish.topology = Some(named.or_else(behind));
             }
-            "--channel" | "--routes" => {
+            "--channel" | "--routes" | "--chares" => {
                 let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
                 let number =
                     text.parse().map_err(|_| format!("{name} needs a process ID, not '{text}'."));
-                *(if name == "--channel" { &mut wish.channel } else { &mut wish.routes }) =
-                    Some(number?);
+                *match name {
+                    "--channel" => &mut wish.channel,
+                    "--routes" => &mut wish.routes,
+                    _ => &mut wish.chares,
+                } = Some(number?);
             }
             "--ranks" | "-n" => {
                 let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
@@ -103,7 +108,7 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
                 return Err(format!(
                     "towpath info has no option {argument}; it has --ranks N, --levels, \
                      --networks, --device, --topology [FILE|PID], --channel PID, \
-                     --routes PID, --json and --help."
+                     --routes PID, --chares PID, --json and --help."
                 ));
             }
         }

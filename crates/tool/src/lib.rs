@@ -3,7 +3,9 @@
 
 mod info;
 mod link_charm;
+mod load;
 mod report;
+mod samples;
 mod tune;
 
 use std::ffi::OsString;
@@ -36,6 +38,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
         about: "measures the links between hosts once, for all later jobs on them",
         help: tune::HELP,
         answer: tune::answer,
+    },
+    Subcommand {
+        name: "load",
+        about: "how much each rank of a program of chares has done over time, out of its report",
+        help: load::HELP,
+        answer: load::answer,
     },
     Subcommand {
         name: "explain",

@@ -1,11 +1,13 @@
 //! A report: sections of rows of named cells, printed as aligned text for the user or as JSON for
 //! programs.
 //!
-//! The JSON writer is short and lives here, so that the library, which is built from this crate,
-//! does not depend on another crate for it.
+//! The JSON writer is short and lives here, so that the program does not depend on another crate
+//! for it.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write;
+
+use towpath_base::json::quoted;
 
 /// Width of a line of text in columns.
 const WIDTH: usize = 118;
@@ -168,21 +170,6 @@ pub(super) fn to_json(sections: &[ReportSection]) -> String {
             .replacen('{', "{\n  ", 1)
     };
     format!("{}\n", object(sections.iter().map(|s| (s.key, section(s))).collect(), ",\n"))
-}
-
-fn quoted(text: &str) -> String {
-    let mut all = String::from('"');
-    for sign in text.chars() {
-        match sign {
-            '"' | '\\' => all.extend(['\\', sign]),
-            sign if sign < ' ' => {
-                let _ = write!(all, "\\u{:04x}", u32::from(sign));
-            }
-            sign => all.push(sign),
-        }
-    }
-    all.push('"');
-    all
 }
 
 fn readable_size(bytes: u64) -> String {

@@ -1,7 +1,7 @@
 //! Reports what is installed together with this program: the libraries under all their names, the
 //! programs, and whether they match.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,10 @@ const LIBRARIES: &[(&str, &str)] = &[
     ("libmpi_abi.so.1", "standard ABI of MPI 5"),
     ("libmpi_abi.so.0", "standard ABI: programs of its early stubs"),
 ];
+
+/// The library of message-driven objects, which programs use beside one of these.
+const CHARES: (&str, &str) =
+    ("libtowpath_actors.so.0", "chares: C++ (towpath/chare.hpp), Charm++, C, Python");
 
 /// Size in bytes of the longest text of MPI_Get_library_version in either ABI.
 const LONGEST_VERSION: usize = 8192;
@@ -37,8 +41,12 @@ pub(super) fn section() -> ReportSection {
         .with("path", CellValue::text(program.to_string_lossy())),
     ];
     rows.extend(
-        LIBRARIES.iter().map(|(name, purpose)| library(&prefix.join("lib"), name, purpose)),
+        LIBRARIES
+            .iter()
+            .map(|(name, purpose)| library(&prefix.join("lib"), name, purpose, mpi_version)),
     );
+    let (name, purpose) = CHARES;
+    rows.push(library(&prefix.join("lib"), name, purpose, chares_version));
     rows.push(mpiexec(&bin));
     ReportSection {
         key: "installed",
@@ -48,12 +56,17 @@ pub(super) fn section() -> ReportSection {
     }
 }
 
-fn library(directory: &Path, name: &str, purpose: &str) -> ReportRow {
+fn library(
+    directory: &Path,
+    name: &str,
+    purpose: &str,
+    version: fn(LoadedLibrary) -> Result<String, String>,
+) -> ReportRow {
     let path = directory.join(name);
     let (value, remark) = if !path.exists() {
         (CellValue::Nothing("missing"), format!("{purpose}; not in {}", directory.display()))
     } else {
-        match version_of(&path) {
+        match load(&path).and_then(version) {
             Ok(version) => {
                 let remark = if version.starts_with("Towpath ") {
                     purpose.to_owned()
@@ -83,28 +96,34 @@ fn is_own(mpiexec: &Path) -> bool {
     std::fs::read(mpiexec).is_ok_and(|bytes| bytes.windows(mark.len()).any(|window| window == mark))
 }
 
-/// Loads a library as a program would and queries its version (MPI_Get_library_version may be
-/// called before MPI_Init).
-fn version_of(path: &Path) -> Result<String, String> {
+/// A library that stays loaded.
+struct LoadedLibrary(*mut c_void);
+
+/// Loads a library as a program would.
+fn load(path: &Path) -> Result<LoadedLibrary, String> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
     // SAFETY: `name` is NUL-terminated. `dlopen` runs the constructors of the library: of
     // Towpath's, which have no side effects, or of an MPI library that has replaced it, which
     // programs load in the same way.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    if library.is_null() {
-        return Err(loader_says());
-    }
-    // SAFETY: `library` is an open library, and the name is NUL-terminated.
-    let found = unsafe { libc::dlsym(library, c"MPI_Get_library_version".as_ptr()) };
-    if found.is_null() {
-        return Err(loader_says());
-    }
+    if library.is_null() { Err(loader_says()) } else { Ok(LoadedLibrary(library)) }
+}
+
+/// The function of this name in a library.
+fn function(library: &LoadedLibrary, name: &CStr) -> Result<*mut c_void, String> {
+    // SAFETY: the library is open, and the name is NUL-terminated.
+    let found = unsafe { libc::dlsym(library.0, name.as_ptr()) };
+    if found.is_null() { Err(loader_says()) } else { Ok(found) }
+}
+
+/// Queries the version of an MPI library (MPI_Get_library_version may be called before MPI_Init).
+fn mpi_version(library: LoadedLibrary) -> Result<String, String> {
+    let found = function(&library, c"MPI_Get_library_version")?;
     // SAFETY: `found` is not null, and the function of this name has this type in both ABIs.
     let ask = unsafe {
-        std::mem::transmute::<
-            *mut libc::c_void,
-            unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int,
-        >(found)
+        std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int>(
+            found,
+        )
     };
     let mut text = vec![0u8; LONGEST_VERSION];
     let mut length = 0;
@@ -114,6 +133,18 @@ fn version_of(path: &Path) -> Result<String, String> {
     }
     let text = CStr::from_bytes_until_nul(&text).map(CStr::to_string_lossy).unwrap_or_default();
     Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Queries the version of the library of chares.
+fn chares_version(library: LoadedLibrary) -> Result<String, String> {
+    let found = function(&library, c"towpath_version")?;
+    // SAFETY: `found` is not null, and include/towpath/actors.h declares the function of this name
+    // so; the other libraries do not have it.
+    let ask = unsafe {
+        std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const c_char>(found)
+    };
+    // SAFETY: the function returns a constant of the library, which is a C string and stays loaded.
+    Ok(unsafe { CStr::from_ptr(ask()) }.to_string_lossy().into_owned())
 }
 
 fn loader_says() -> String {

@@ -1,34 +1,29 @@
 //! Rectangles and text on pixels, and their PNG file.
 
 use font8x8::legacy::BASIC_LEGACY;
+pub use png::EncodingError;
 
 /// Red, green and blue.
-pub(super) type Color = [u8; 3];
+pub type Color = [u8; 3];
 
 /// Width and height of a character in pixels.
-pub(super) const GLYPH: usize = 8;
+pub const GLYPH: usize = 8;
 
 /// A picture, white at first. What is drawn outside of it is left out.
-pub(super) struct Canvas {
+pub struct Canvas {
     width: usize,
     height: usize,
     pixels: Vec<u8>,
 }
 
 impl Canvas {
-    pub(super) fn new(width: usize, height: usize) -> Canvas {
+    /// A picture of so many pixels.
+    pub fn new(width: usize, height: usize) -> Canvas {
         Canvas { width, height, pixels: vec![255; 3 * width * height] }
     }
 
     /// Fills a rectangle.
-    pub(super) fn fill(
-        &mut self,
-        left: usize,
-        top: usize,
-        width: usize,
-        height: usize,
-        color: Color,
-    ) {
+    pub fn fill(&mut self, left: usize, top: usize, width: usize, height: usize, color: Color) {
         let (right, bottom) = ((left + width).min(self.width), (top + height).min(self.height));
         for row in top..bottom {
             for column in left..right {
@@ -38,7 +33,7 @@ impl Canvas {
     }
 
     /// Writes characters of ASCII; others become question marks.
-    pub(super) fn text(&mut self, left: usize, top: usize, text: &str, color: Color) {
+    pub fn text(&mut self, left: usize, top: usize, text: &str, color: Color) {
         for (number, character) in text.chars().enumerate() {
             let index = if character.is_ascii() { character as usize } else { '?' as usize };
             for (row, bits) in BASIC_LEGACY[index].iter().enumerate() {
@@ -50,7 +45,10 @@ impl Canvas {
     }
 
     /// The picture as a PNG file.
-    pub(super) fn encode(&self) -> Result<Vec<u8>, png::EncodingError> {
+    ///
+    /// # Errors
+    /// If it cannot be encoded.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodingError> {
         let mut file = Vec::new();
         let mut encoder = png::Encoder::new(&mut file, self.width as u32, self.height as u32);
         encoder.set_color(png::ColorType::Rgb);
