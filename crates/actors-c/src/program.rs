@@ -8,6 +8,7 @@ use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::{
     ActorError, ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime,
 };
+use towpath_actors_mpi::progress::CheckpointProgress;
 
 use crate::current::without_job;
 use crate::failure::outcome;
@@ -26,11 +27,12 @@ const BESIDE: usize = 64 << 10;
 pub(crate) struct Program {
     functions: CProgram,
     parts: ProgramParts,
+    progress: CheckpointProgress,
 }
 
 impl Program {
     pub(crate) fn new(functions: CProgram, parts: ProgramParts) -> Program {
-        Program { functions, parts }
+        Program { functions, parts, progress: CheckpointProgress::default() }
     }
 
     fn entry(&self, number: u32) -> Result<&'static CEntry, String> {
@@ -120,6 +122,10 @@ impl Chares for Program {
             unsafe { read_only(self.functions.context, data.as_ptr().cast(), data.len()) };
         }
         outcome()
+    }
+
+    fn checkpoint_progress(&self, runtime: &Runtime, written: u64, all: u64) {
+        self.progress.written(runtime.rank(), written, all);
     }
 
     fn pack(

@@ -12,6 +12,7 @@
 //!  start       a program begins and ends, with the settings of its user
 //!    watch     when rank 0 asks all ranks for samples
 //!    report    what is written of them
+//!  progress    how far a checkpoint is
 //! ```
 //!
 //! A rank has a ring of receives from any source, which match messages in the order in which they
@@ -25,6 +26,7 @@ mod batch;
 mod layer;
 mod library;
 mod pauses;
+pub mod progress;
 mod receiving;
 mod report;
 mod sending;

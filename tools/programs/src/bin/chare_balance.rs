@@ -17,7 +17,7 @@ use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::runtime::broadcast;
 use towpath_actors::{
     ActorHeader, ActorMessage, Balancer, BalancerOptions, ChareCallback, ChareId, Chares,
-    CollectionId, CollectionOptions, Contribution, HomeMap, MessageHandle, QueueOrder, Runtime,
+    CollectionId, CollectionOptions, Contribution, HomeMap, MessageHandle, Runtime,
 };
 
 const ELEMENTS: u32 = 32;
@@ -218,7 +218,6 @@ fn main() {
     };
     let restarts = words.get(2).is_some_and(|word| word == "restart");
     let directory = words.get(3).cloned();
-    let layer = towpath_actors_mpi::open().unwrap_or_else(|error| panic!("{error}"));
     let elements = Elements(Rc::new(RefCell::new(Rank {
         values: BTreeMap::new(),
         loads: BTreeMap::new(),
@@ -231,7 +230,8 @@ fn main() {
         periods: Vec::new(),
     })));
     let options = BalancerOptions { balancer, speed: NORMAL_SPEED };
-    let runtime = Runtime::new(layer, Box::new(elements.clone()), QueueOrder::Fifo);
+    let runtime = towpath_actors_mpi::start(Box::new(elements.clone()));
+    let runtime = runtime.unwrap_or_else(|error| panic!("{error}"));
     let runtime = runtime.with_balancer(options);
     match directory.filter(|_| restarts) {
         Some(directory) => {
@@ -246,7 +246,7 @@ fn main() {
         1
     });
     println!("load {}", elements.0.borrow().loads.values().sum::<u64>());
-    runtime.close();
+    towpath_actors_mpi::stop(&runtime);
     std::process::exit(code);
 }
 
