@@ -50,6 +50,7 @@ STAGES = [
      [*BESIDE_DRIVER, PYTHON, "tests/mpi/run.py", "--library", "towpath", "--abi", "mpich", "--fewer", "--filter",
       "no_files|point_to_point/|datatypes/|topologies/"], 300),
     ("chares over MPI", [PYTHON, "tests/actors/run.py", "--programs", "100"], 400),
+    ("observed chares", [PYTHON, "tests/actors/observing.py"], 300),
     ("chares in Python", [PYTHON, "tests/actors/python.py"], 400),
     ("little memory", [PYTHON, "tests/scarcity/run.py"], 600),
     ("c programs on MPICH", [PYTHON, "tests/mpi/run.py", "--library", "mpich", "--fewer", "--time-limit", "400"], 600),

@@ -135,7 +135,7 @@ def reported(options, job, ranks):
         if list(Path(directory).iterdir()):
             return False, "there is a report that nobody asked for"
         status, output = job.run(ranks, "work", 1, **{REPORT: path, PERIOD: 20})
-        if status:
+        if status or not path.exists():
             return False, output
         wrong = wrong_in_report(path, ranks, 20)
         told, text = towpath(options, "load", path, "--draw", picture)
@@ -159,6 +159,8 @@ def reported_by_python(options, ranks):
         path = Path(directory, "report")
         more = {"PYTHONPATH": options.prefix / "lib/python", "PYTHONDONTWRITEBYTECODE": 1}
         status, output = job.run(ranks, **{REPORT: path, PERIOD: 20, **more})
+        if not path.exists():
+            return False, output
         lines = lines_of(path)
         last = [line for line in lines if line.get("last")]
         kinds = {line["line"] for line in lines}
@@ -232,7 +234,7 @@ def described(options):
     """The command lists the library and the settings."""
     _, output = towpath(options, "info", "--json")
     told = json.loads(output)
-    library = told["installed"]["libtowpath_actors.so.0"]["value"] or ""
+    library = told["installed"].get("libtowpath_actors.so.0", {}).get("value") or ""
     missing = {CHECK, REPORT, PERIOD, RANDOM} - set(told["settings"])
     return library.startswith("Towpath ") and not missing, f"{library} {missing}"
 

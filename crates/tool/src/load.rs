@@ -105,6 +105,11 @@ fn end(ranks: &[Vec<&RankLine>]) -> f64 {
     ranks.iter().flatten().map(|line| line.seconds).fold(0.0, f64::max)
 }
 
+/// So many ranks.
+fn counted(ranks: usize) -> String {
+    if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") }
+}
+
 fn percent(part: f64) -> String {
     format!("{:.0} %", 100.0 * part)
 }
@@ -141,7 +146,7 @@ fn evenness(ranks: &[Vec<&RankLine>]) -> ReportSection {
     });
     ReportSection {
         key: "evenness",
-        title: format!("Load of {} ranks in {end:.1} s", ranks.len()),
+        title: format!("Load of {} in {end:.1} s", counted(ranks.len())),
         headings: &["time", "least", "mean", "most", "most / mean"],
         rows: rows.collect(),
     }

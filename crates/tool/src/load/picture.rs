@@ -2,7 +2,7 @@
 
 use towpath_explain::canvas::{Canvas, Color, EncodingError, GLYPH};
 
-use super::{end, load_between, percent};
+use super::{counted, end, load_between, percent};
 use crate::samples::RankLine;
 
 /// Left end of the time axis, and its length, in pixels.
@@ -18,6 +18,8 @@ const TALL: usize = 960;
 const HIGHEST: usize = 56;
 /// Strips that are lower show the load by their color.
 const LOWEST_BARS: usize = 12;
+/// Loads that may fill a strip.
+const FULL: [f64; 5] = [0.05, 0.1, 0.25, 0.5, 1.0];
 /// Height of the mark of a migration.
 const MARK: usize = 5;
 /// Ticks of the axis, at least.
@@ -35,12 +37,16 @@ pub(super) fn draw(ranks: &[Vec<&RankLine>]) -> Result<Vec<u8>, EncodingError> {
     let strip = (TALL / ranks.len().max(1)).clamp(2, HIGHEST);
     let bottom = TOP + ranks.len() * strip;
     let mut canvas = Canvas::new(LEFT + LENGTH + RIGHT, bottom + BOTTOM);
-    draw_head(&mut canvas, ranks, end, strip);
+    let loads: Vec<Vec<f64>> = ranks.iter().map(|lines| columns(lines, end)).collect();
+    let full = full_height(&loads);
+    draw_head(&mut canvas, ranks, (end, full), strip);
     // So many ranks have a name that names do not overlap.
     let named = (GLYPH + 6).div_ceil(strip);
     for (rank, lines) in ranks.iter().enumerate() {
         let top = TOP + rank * strip;
-        draw_strip(&mut canvas, lines, end, top, strip - usize::from(strip > 4));
+        let height = strip - usize::from(strip > 4);
+        draw_loads(&mut canvas, &loads[rank], full, top, height);
+        draw_migrations(&mut canvas, lines, end, top, height);
         if rank.is_multiple_of(named) {
             let middle = (top + strip / 2).saturating_sub(GLYPH / 2);
             canvas.text(8, middle, &format!("rank {rank}"), INK);
@@ -52,52 +58,69 @@ pub(super) fn draw(ranks: &[Vec<&RankLine>]) -> Result<Vec<u8>, EncodingError> {
     canvas.encode()
 }
 
-fn draw_head(canvas: &mut Canvas, ranks: &[Vec<&RankLine>], end: f64, strip: usize) {
+/// The load of a rank in each column of pixels.
+fn columns(lines: &[&RankLine], end: f64) -> Vec<f64> {
+    let moment = |column: usize| end * column as f64 / LENGTH as f64;
+    (0..LENGTH).map(|column| load_between(lines, moment(column), moment(column + 1))).collect()
+}
+
+/// The load that fills a strip: nearly all that there are do not exceed it.
+fn full_height(loads: &[Vec<f64>]) -> f64 {
+    let mut all: Vec<f64> = loads.iter().flatten().copied().collect();
+    all.sort_by(f64::total_cmp);
+    let most = all.get(all.len() * 98 / 100).copied().unwrap_or(0.0);
+    FULL.into_iter().find(|full| *full >= most).unwrap_or(1.0)
+}
+
+/// Draws title and key of a picture of so many seconds whose strips are full at this load.
+fn draw_head(canvas: &mut Canvas, ranks: &[Vec<&RankLine>], (end, full): (f64, f64), strip: usize) {
     let loads: Vec<f64> = ranks.iter().map(|lines| load_between(lines, 0.0, end)).collect();
     let mean = loads.iter().sum::<f64>() / loads.len().max(1) as f64;
     let most = loads.iter().copied().fold(0.0, f64::max);
     let title = format!(
-        "Load of {} ranks over time: mean {}, largest {}",
-        ranks.len(),
+        "Load of {} over time: mean {}, largest {}",
+        counted(ranks.len()),
         percent(mean),
         percent(most)
     );
     canvas.text(8, 8, &title, INK);
-    let (shown, words) = if strip >= LOWEST_BARS {
-        (vec![BUSY], "methods run (full height: 100 %)")
+    let (shown, words) = if strip > LOWEST_BARS {
+        (vec![BUSY], format!("methods run (full height: {})", percent(full)))
     } else {
-        ([0.0, 0.25, 0.5, 0.75, 1.0].map(shade).to_vec(), "methods run (0 to 100 %)")
+        let shades = [0.0, 0.25, 0.5, 0.75, 1.0].map(shade).to_vec();
+        (shades, format!("methods run (0 to {})", percent(full)))
     };
     for (number, color) in shown.iter().enumerate() {
         canvas.fill(8 + 10 * number, 32, 10, 10, *color);
     }
     let left = 8 + 10 * shown.len() + 6;
-    canvas.text(left, 33, words, INK);
+    canvas.text(left, 33, &words, INK);
     let left = left + GLYPH * (words.len() + 3);
     canvas.fill(left, 32, 2, 10, MOVED);
     canvas.text(left + 8, 33, "chares left", INK);
-    let words = "mean";
-    canvas.text(LEFT + LENGTH + 10, 33, words, INK);
+    canvas.text(LEFT + LENGTH + 10, 33, "mean", INK);
 }
 
-/// The color of a load, where strips are low.
-fn shade(load: f64) -> Color {
-    let mix = |from: u8, to: u8| (f64::from(from) + load * (f64::from(to) - f64::from(from))) as u8;
+/// The color of a part of the full height, where strips are low.
+fn shade(part: f64) -> Color {
+    let mix = |from: u8, to: u8| (f64::from(from) + part * (f64::from(to) - f64::from(from))) as u8;
     [mix(EMPTY[0], BUSY[0]), mix(EMPTY[1], BUSY[1]), mix(EMPTY[2], BUSY[2])]
 }
 
-fn draw_strip(canvas: &mut Canvas, lines: &[&RankLine], end: f64, top: usize, height: usize) {
+fn draw_loads(canvas: &mut Canvas, loads: &[f64], full: f64, top: usize, height: usize) {
     canvas.fill(LEFT, top, LENGTH, height, EMPTY);
-    let moment = |column: usize| end * column as f64 / LENGTH as f64;
-    for column in 0..LENGTH {
-        let load = load_between(lines, moment(column), moment(column + 1));
+    for (column, load) in loads.iter().enumerate() {
+        let part = (load / full).min(1.0);
         if height < LOWEST_BARS {
-            canvas.fill(LEFT + column, top, 1, height, shade(load));
+            canvas.fill(LEFT + column, top, 1, height, shade(part));
         } else {
-            let filled = (load * height as f64).round() as usize;
+            let filled = (part * height as f64).round() as usize;
             canvas.fill(LEFT + column, top + height - filled, 1, filled, BUSY);
         }
     }
+}
+
+fn draw_migrations(canvas: &mut Canvas, lines: &[&RankLine], end: f64, top: usize, height: usize) {
     for pair in lines.windows(2).filter(|pair| pair[1].migrations > pair[0].migrations) {
         let column = ((pair[1].seconds / end * LENGTH as f64) as usize).min(LENGTH - 2);
         canvas.fill(LEFT + column, top, 2, MARK.min(height), MOVED);
