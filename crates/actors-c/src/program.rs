@@ -124,10 +124,6 @@ impl Chares for Program {
         outcome()
     }
 
-    fn checkpoint_progress(&self, runtime: &Runtime, written: u64, all: u64) {
-        self.progress.written(runtime.rank(), written, all);
-    }
-
     fn pack(
         &self,
         runtime: &Runtime,
@@ -214,6 +210,10 @@ impl Chares for Program {
         // SAFETY: the function is called as the header says, with bytes that live until it returns.
         unsafe { call_back(self.functions.context, function, at, bytes) };
         outcome()
+    }
+
+    fn checkpoint_progress(&self, runtime: &Runtime, written: u64, all: u64) {
+        self.progress.written(runtime.rank(), written, all);
     }
 
     fn chare_type(&self, constructor: u32) -> u32 {
