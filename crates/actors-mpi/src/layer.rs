@@ -21,7 +21,7 @@ use crate::receiving::LongReceive;
 use crate::sending::SendMemory;
 use crate::shared::{SharedHeap, SharedMemory};
 use crate::slots::{SLOT_BYTES, Slots, succeeded};
-use crate::watch::Watch;
+use crate::watch::RequestWatch;
 
 /// A layer over the MPI library of the process, which it initializes if nobody has. All ranks of
 /// `MPI_COMM_WORLD` call this.
@@ -34,7 +34,7 @@ pub fn open() -> Result<Box<dyn MachineLayer>, LibraryError> {
 
 /// The same with what this rank of so many watches, if it does.
 pub(crate) fn open_watched(
-    watch: impl FnOnce(u32, u32) -> Option<Watch>,
+    watch: impl FnOnce(u32, u32) -> Option<RequestWatch>,
 ) -> Result<Box<dyn MachineLayer>, LibraryError> {
     let (library, interface) = find()?;
     Ok(match interface {
@@ -78,7 +78,7 @@ pub(crate) struct MpiLayer<A: BinaryInterface> {
     /// Bytes sent or lent to others.
     pub(crate) sent_bytes: u64,
     /// What rank 0 looks at when nothing has arrived.
-    pub(crate) watch: Option<Watch>,
+    pub(crate) watch: Option<RequestWatch>,
 }
 
 impl<A: BinaryInterface> MpiLayer<A> {

@@ -8,8 +8,7 @@ use std::rc::Rc;
 
 use towpath_actors::CollectionId;
 use towpath_actors::collection::NO_TYPE;
-use towpath_actors::observing::Observer;
-use towpath_actors::sample::{CollectionSample, RankSample};
+use towpath_actors::sample::{CollectionSample, Observer, RankSample};
 use towpath_base::json::quoted;
 use towpath_machine::chares::ChareFile;
 
@@ -57,7 +56,7 @@ fn lines(sample: &RankSample, name: &dyn Fn(u32) -> String) -> String {
 }
 
 /// Writes samples.
-pub(crate) struct Reporter {
+pub(crate) struct SampleWriter {
     /// The report and its name, unless it could not be written.
     report: Option<(File, String)>,
     file: Option<Rc<ChareFile>>,
@@ -67,12 +66,12 @@ pub(crate) struct Reporter {
     has_answered: Vec<bool>,
 }
 
-impl Reporter {
+impl SampleWriter {
     /// The file is that of the job, which has so many ranks.
-    pub(crate) fn new(file: Option<Rc<ChareFile>>, ranks: u32) -> Reporter {
+    pub(crate) fn new(file: Option<Rc<ChareFile>>, ranks: u32) -> SampleWriter {
         let ranks = ranks as usize;
         let (latest, has_answered) = (vec![String::new(); ranks], vec![false; ranks]);
-        Reporter { report: None, file, latest, request: 0, has_answered }
+        SampleWriter { report: None, file, latest, request: 0, has_answered }
     }
 
     /// Begins a report of samples in a period of so many milliseconds. Whether it can be written.
@@ -122,7 +121,7 @@ impl Reporter {
     }
 }
 
-impl Observer for Reporter {
+impl Observer for SampleWriter {
     fn sampled(&mut self, sample: &RankSample, name: &dyn Fn(u32) -> String) {
         let text = lines(sample, name);
         self.write_report(&text);
@@ -172,7 +171,7 @@ mod tests {
     #[test]
     fn a_person_gets_what_all_ranks_have_answered() {
         let file = Rc::new(ChareFile::create(2).unwrap());
-        let mut reporter = Reporter::new(Some(file.clone()), 2);
+        let mut reporter = SampleWriter::new(Some(file.clone()), 2);
         reporter.sampled(&sample(0), &name);
         assert_eq!(file.read().unwrap(), "", "nobody has asked");
         let request = file.ask(true);
@@ -186,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_report_that_cannot_be_written_is_none() {
-        let mut reporter = Reporter::new(None, 1);
+        let mut reporter = SampleWriter::new(None, 1);
         assert!(!reporter.begin("/nonexistent/report", 500));
         reporter.sampled(&sample(0), &name);
     }

@@ -2,15 +2,15 @@
 
 use std::rc::Rc;
 
-use towpath_actors::observing::SampleRequest;
+use towpath_actors::sample::SampleRequest;
 use towpath_actors::{Chares, QueueOrder, Runtime};
 use towpath_base::config;
 use towpath_machine::chares::ChareFile;
 
 use crate::layer::open_watched;
 use crate::library::LibraryError;
-use crate::report::Reporter;
-use crate::watch::Watch;
+use crate::report::SampleWriter;
+use crate::watch::RequestWatch;
 
 const CHECK: &str = "TOWPATH_CHARES_CHECK";
 const REPORT: &str = "TOWPATH_CHARES_REPORT";
@@ -50,16 +50,16 @@ pub fn start(chares: Box<dyn Chares>) -> Result<Runtime, LibraryError> {
 }
 
 /// At rank 0: when it asks for samples, and what writes them; whether there is a report.
-fn watch(ranks: u32) -> (Watch, (Reporter, bool)) {
+fn watch(ranks: u32) -> (RequestWatch, (SampleWriter, bool)) {
     // Without memory for it, `towpath info` finds no chares.
     let file = ChareFile::create(ranks).ok().map(Rc::new);
-    let mut reporter = Reporter::new(file.clone(), ranks);
+    let mut reporter = SampleWriter::new(file.clone(), ranks);
     let milliseconds = config::setting(REPORT).and_then(|path| {
         complain(PERIOD);
         let milliseconds = value(PERIOD)?;
         reporter.begin(&path, milliseconds).then_some(milliseconds)
     });
-    let watch = Watch::new(file, milliseconds.map(|number| number * 1_000_000));
+    let watch = RequestWatch::new(file, milliseconds.map(|number| number * 1_000_000));
     (watch, (reporter, milliseconds.is_some()))
 }
 

@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use towpath_actors::ActorMessage;
-use towpath_actors::observing::SampleRequest;
+use towpath_actors::sample::SampleRequest;
 use towpath_machine::chares::ChareFile;
 use towpath_machine::clock;
 
 /// What rank 0 looks at when nothing has arrived.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct RequestWatch {
     /// Where `towpath info --chares` asks, and its last request that was seen.
     file: Option<Rc<ChareFile>>,
     seen: u32,
@@ -23,11 +23,11 @@ struct ReportTimes {
     next: u64,
 }
 
-impl Watch {
+impl RequestWatch {
     /// The file is that of the job. A report wants samples in this period, in nanoseconds.
-    pub(crate) fn new(file: Option<Rc<ChareFile>>, period: Option<u64>) -> Watch {
+    pub(crate) fn new(file: Option<Rc<ChareFile>>, period: Option<u64>) -> RequestWatch {
         let times = |period| ReportTimes { period, next: clock::nanoseconds() + period };
-        Watch { file, seen: 0, report: period.map(times) }
+        RequestWatch { file, seen: 0, report: period.map(times) }
     }
 
     /// The request that somebody has, as a message to this rank.
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn every_request_of_a_person_is_seen_once() {
         let file = Rc::new(ChareFile::create(2).unwrap());
-        let mut watch = Watch::new(Some(file.clone()), None);
+        let mut watch = RequestWatch::new(Some(file.clone()), None);
         assert!(watch.look().is_none() && watch.limit().is_none());
         for measures in [true, false, true, true] {
             let request = file.ask(measures);
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_report_has_its_period() {
-        let mut watch = Watch::new(None, Some(20_000_000));
+        let mut watch = RequestWatch::new(None, Some(20_000_000));
         assert!(watch.look().is_none(), "the first one is due after a period");
         std::thread::sleep(watch.limit().unwrap());
         assert!(watch.look().is_some());

@@ -8,9 +8,9 @@ use crate::checkpoint::messages::CheckpointMessage;
 use crate::collection::CollectionOptions;
 use crate::index::Index;
 use crate::message::{ActorHeader, ActorMessage, MessageKind};
-use crate::observing::ObserveMessage;
 use crate::quiescence::MessageCounts;
 use crate::reduction::ReductionMessage;
+use crate::sample::ObserveMessage;
 use crate::section::{SectionId, SectionMessage};
 
 /// A message between runtimes; the collection that it is about stands in the header.
@@ -73,6 +73,12 @@ impl From<BalanceMessage> for ControlMessage {
 impl From<CheckpointMessage> for ControlMessage {
     fn from(what: CheckpointMessage) -> ControlMessage {
         ControlMessage::Checkpoint(what)
+    }
+}
+
+impl From<ObserveMessage> for ControlMessage {
+    fn from(what: ObserveMessage) -> ControlMessage {
+        ControlMessage::Observe(what)
     }
 }
 

@@ -21,7 +21,8 @@
 //!    synchronization  elements that are ready for load balancing
 //!    balancing     from measured loads to migrations; leading: what leaders of groups do
 //!    measuring     how long methods run
-//!    observing     samples of all ranks for an observer; sample: what is in one
+//!    observing     samples of all ranks for an observer; sample: what is in one; observation: what
+//!                  a rank keeps for them
 //!    checkpoint    elements are written to disk; restart: and read, on any number of ranks
 //!    queue         messages that wait, by priority
 //!  collection      one rank's part of an array or group
@@ -73,7 +74,8 @@ mod measuring;
 pub mod message;
 mod migration;
 mod multicast;
-pub mod observing;
+mod observation;
+mod observing;
 mod places;
 mod pool;
 pub mod priority;

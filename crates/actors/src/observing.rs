@@ -5,52 +5,20 @@
 //! A rank answers when its running method has returned, so samples carry their own time. An
 //! observer that wants to see the end gets a last sample of every rank after it.
 
-use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use crate::collection::CollectionId;
+use crate::collection::{Collection, CollectionId};
 use crate::control::ControlMessage;
+use crate::location::HomeMap;
 use crate::message::{ActorMessage, MessageKind};
-use crate::quiescence::MessageCounts;
 use crate::runtime::Runtime;
-use crate::sample::RankSample;
+use crate::sample::{CollectionSample, ObserveMessage, Observer, RankSample, SampleRequest};
+use crate::state::State;
 
 /// How long rank 0 waits for the last samples, while no rank can go on without it anyway.
 const LONGEST_END: Duration = Duration::from_secs(10);
 /// Requests that a rank may leave unanswered before nobody asks any more.
 const UNANSWERED: u32 = 4;
-
-/// Who observes the program, at rank 0.
-pub trait Observer {
-    /// A rank has said what it has. `name` gives the names of types.
-    fn sampled(&mut self, sample: &RankSample, name: &dyn Fn(u32) -> String);
-}
-
-/// What rank 0 asks of all ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SampleRequest {
-    /// Whether they measure from now on how long methods run.
-    pub measures: bool,
-    /// Whether they give a last sample when the program has ended.
-    pub until_end: bool,
-}
-
-/// What runtimes tell each other about samples.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum ObserveMessage {
-    /// Answer rank 0, and pass this on in the tree of rank 0.
-    Request(SampleRequest),
-    /// The answer.
-    Sample(RankSample),
-}
-
-impl From<ObserveMessage> for ControlMessage {
-    fn from(what: ObserveMessage) -> ControlMessage {
-        ControlMessage::Observe(what)
-    }
-}
 
 impl SampleRequest {
     /// The request as a message, which a layer gives rank 0 as if it had arrived.
@@ -60,44 +28,31 @@ impl SampleRequest {
     }
 }
 
-/// A rank's part of the observation.
-#[derive(Debug, Default)]
-pub(crate) struct Observation {
-    /// When it began, by the layer's clock.
-    begun: Option<u64>,
-    until_end: bool,
-    /// Nanoseconds in which methods have run, while that was measured.
-    pub(crate) busy: u64,
-    /// Chares that have left.
-    pub(crate) migrations: u64,
-    /// At rank 0: answers that are missing, and last ones that have come.
-    missing: u32,
-    ended: u32,
-    /// At rank 0: what it had counted when it was asked, and since when it has not changed.
-    unchanged: Option<(MessageCounts, u64)>,
-}
-
-impl Observation {
-    /// The time since it began.
-    pub(crate) fn time(&self, now: u64) -> u64 {
-        now.saturating_sub(self.begun.unwrap_or(now))
-    }
-
-    /// How long these counts have not changed.
-    fn unchanged(&mut self, counts: MessageCounts, now: u64) -> Duration {
-        let before = self.unchanged.filter(|(before, _)| *before == counts);
-        let (_, since) = *self.unchanged.insert(before.unwrap_or((counts, now)));
-        Duration::from_nanos(now.saturating_sub(since))
-    }
-}
-
-/// The observer of a runtime, which has no state that can be shown.
-#[derive(Default)]
-pub(crate) struct ObserverPlace(Option<Box<dyn Observer>>);
-
-impl fmt::Debug for ObserverPlace {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ObserverPlace")
+impl State {
+    /// What this rank has now.
+    pub(crate) fn sample(&self) -> RankSample {
+        let part = |(id, collection): (&CollectionId, &Collection)| CollectionSample {
+            collection: *id,
+            chare: collection.chare,
+            is_group: *collection.location.map() == HomeMap::FirstWord,
+            elements: collection.elements.len() as u64,
+            waiting: collection.waiting.values().map(|messages| messages.len() as u64).sum(),
+        };
+        let mut collections: Vec<CollectionSample> = self.collections.iter().map(part).collect();
+        collections.sort_unstable_by_key(|part| part.collection);
+        RankSample {
+            rank: self.rank,
+            time: self.observation.time(self.layer.time()),
+            busy: self.observation.busy,
+            queue: self.queue.len() as u64,
+            waiting: self.counts.waiting,
+            sent: self.counts.sent,
+            processed: self.counts.processed,
+            bytes: self.layer.sent_bytes(),
+            migrations: self.observation.migrations,
+            is_last: false,
+            collections,
+        }
     }
 }
 
@@ -169,7 +124,7 @@ impl Runtime {
     fn end_if_stalled(&self) {
         let mut state = self.state.borrow_mut();
         let (counts, now) = (state.counts, state.layer.time());
-        let unchanged = state.observation.unchanged(counts, now);
+        let unchanged = state.observation.unchanged_for(counts, now);
         let is_idle = state.queue.is_empty() && counts.outside == 0;
         if is_idle && !state.quiescence.is_active() && unchanged >= state.stall.pause() {
             state.observation.unchanged = None;

@@ -22,7 +22,7 @@ use crate::index::Index;
 use crate::layer::MachineLayer;
 use crate::location::HomeMap;
 use crate::message::{AT_HOME, ActorHeader, ActorMessage, BARRIER, MessageKind};
-use crate::observing::{Observation, ObserverPlace};
+use crate::observation::{Observation, ObserverPlace};
 use crate::queue::{MessageQueue, QueueOrder};
 use crate::quiescence::{MessageCounts, Quiescence};
 use crate::reduction::Contribution;

@@ -1,10 +1,8 @@
-//! What a rank has and has done, for those who observe the program.
+//! What a rank has and has done, for those who observe the program, and how they ask for it.
 
 use serde::{Deserialize, Serialize};
 
-use crate::collection::{Collection, CollectionId};
-use crate::location::HomeMap;
-use crate::state::State;
+use crate::collection::CollectionId;
 
 /// One rank at one moment. What is counted is counted from the start of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,30 +46,26 @@ pub struct CollectionSample {
     pub waiting: u64,
 }
 
-impl State {
-    /// What this rank has now.
-    pub(crate) fn sample(&self) -> RankSample {
-        let part = |(id, collection): (&CollectionId, &Collection)| CollectionSample {
-            collection: *id,
-            chare: collection.chare,
-            is_group: *collection.location.map() == HomeMap::FirstWord,
-            elements: collection.elements.len() as u64,
-            waiting: collection.waiting.values().map(|messages| messages.len() as u64).sum(),
-        };
-        let mut collections: Vec<CollectionSample> = self.collections.iter().map(part).collect();
-        collections.sort_unstable_by_key(|part| part.collection);
-        RankSample {
-            rank: self.rank,
-            time: self.observation.time(self.layer.time()),
-            busy: self.observation.busy,
-            queue: self.queue.len() as u64,
-            waiting: self.counts.waiting,
-            sent: self.counts.sent,
-            processed: self.counts.processed,
-            bytes: self.layer.sent_bytes(),
-            migrations: self.observation.migrations,
-            is_last: false,
-            collections,
-        }
-    }
+/// Who observes the program, at rank 0.
+pub trait Observer {
+    /// A rank has said what it has. `name` gives the names of types.
+    fn sampled(&mut self, sample: &RankSample, name: &dyn Fn(u32) -> String);
+}
+
+/// What rank 0 asks of all ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleRequest {
+    /// Whether they measure from now on how long methods run.
+    pub measures: bool,
+    /// Whether they give a last sample when the program has ended.
+    pub until_end: bool,
+}
+
+/// What runtimes tell each other about samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ObserveMessage {
+    /// Answer rank 0, and pass this on in the tree of rank 0.
+    Request(SampleRequest),
+    /// The answer.
+    Sample(RankSample),
 }

@@ -16,7 +16,7 @@ use crate::index::Index;
 use crate::layer::MachineLayer;
 use crate::location::Lookup;
 use crate::message::{ActorMessage, COPY, EXPEDITED, MessageHandle, MessageKind};
-use crate::observing::Observation;
+use crate::observation::Observation;
 use crate::queue::MessageQueue;
 use crate::quiescence::{MessageCounts, Quiescence};
 use crate::stall::StallWatch;

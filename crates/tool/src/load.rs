@@ -23,7 +23,7 @@ of its chares have run.
 ";
 
 /// The options of the command line.
-struct Wish {
+struct LoadOptions {
     report: String,
     picture: Option<PathBuf>,
     json: bool,
@@ -31,7 +31,7 @@ struct Wish {
 
 /// Parses the options, draws the picture that they ask for, and returns the text or JSON.
 pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
-    let Wish { report, picture, json } = read(arguments)?;
+    let LoadOptions { report, picture, json } = read(arguments)?;
     let text = std::fs::read(&report).map_err(|error| format!("{report}: {error}."))?;
     let samples = Samples::read(&String::from_utf8_lossy(&text));
     let samples = samples.map_err(|why| format!("{report} is no report of chares: {why}."))?;
@@ -55,7 +55,7 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     Ok(text)
 }
 
-fn read(arguments: &[String]) -> Result<Wish, String> {
+fn read(arguments: &[String]) -> Result<LoadOptions, String> {
     let (mut report, mut picture, mut json) = (None, None, false);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -81,7 +81,7 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
         "A report is missing: towpath load REPORT. Programs of chares write one if \
          TOWPATH_CHARES_REPORT names a file.",
     )?;
-    Ok(Wish { report, picture, json })
+    Ok(LoadOptions { report, picture, json })
 }
 
 /// The part of the time between two moments in which methods ran.

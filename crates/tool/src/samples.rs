@@ -55,13 +55,13 @@ impl Samples {
         // Of a program that runs or was killed, the last line may be written in part.
         for (number, line) in whole.lines().enumerate() {
             let damaged = || format!("line {} is no line of a report", number + 1);
-            let line = Line(fields(line).ok_or_else(damaged)?);
+            let line = ReportLine(fields(line).ok_or_else(damaged)?);
             all.add(&line).ok_or_else(damaged)?;
         }
         Ok(all)
     }
 
-    fn add(&mut self, line: &Line) -> Option<()> {
+    fn add(&mut self, line: &ReportLine) -> Option<()> {
         match line.text("line")?.as_str() {
             "report" => self.ranks = line.rank("ranks")?,
             "rank" => self.of_ranks.push(RankLine {
@@ -101,9 +101,9 @@ impl Samples {
 }
 
 /// The fields of a line.
-struct Line(Vec<(String, JsonValue)>);
+struct ReportLine(Vec<(String, JsonValue)>);
 
-impl Line {
+impl ReportLine {
     fn value(&self, name: &str) -> Option<&JsonValue> {
         self.0.iter().find(|(field, _)| field == name).map(|(_, value)| value)
     }

@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use towpath_actors::observing::{Observer, SampleRequest};
 use towpath_actors::runtime::{broadcast, invocation};
-use towpath_actors::sample::RankSample;
+use towpath_actors::sample::{Observer, RankSample, SampleRequest};
 use towpath_actors::{ActorError, ChareCallback, HomeMap, Runtime};
 
 use crate::job::{Job, at, options};
