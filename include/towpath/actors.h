@@ -134,15 +134,22 @@ typedef struct towpath_type {
     uint32_t number;
 } towpath_type;
 
+/* In packed_bytes and pack: 1 if the object leaves this rank, and is destroyed then; 0 if it stays,
+ * because a balancer asks for its size, or it is written to a checkpoint. */
+int towpath_leaves(void);
+
 /* The entry method runs on a user-level thread, and may suspend itself. */
 #define TOWPATH_THREADED 1u
+/* After load balancing, chares of this type go on with this entry method, or those of all types that
+ * have none, if its type is null. Its message is empty. */
+#define TOWPATH_RESUMES 2u
 
 typedef struct towpath_entry {
     const char *name; /* as in "Cell::receive" */
     void *context;
     uint32_t flags;
     uint32_t number;
-    /* Of a constructor: the type of what it makes, which is registered. */
+    /* Of a constructor: the type of what it makes, which is registered. See TOWPATH_RESUMES. */
     const towpath_type *type;
     /* One of both. A constructor returns the object. The message is the library's unless it is
      * kept. */
@@ -368,6 +375,32 @@ void towpath_unpin(const towpath_chare_id *id);
  * about itself is done at the end. */
 int towpath_enter(const towpath_chare_id *id);
 void towpath_leave(const towpath_chare_id *id);
+
+/* Load balancing. */
+
+/* Who balances loads: "none", as without this call, "greedy", "refine" or "hierarchical"; "rotate"
+ * and "random" for tests. Called before towpath_start, on all ranks alike. The setting
+ * TOWPATH_CHARES_BALANCER of the user is stronger. */
+int towpath_set_balancer(const char *name);
+/* An element of an array on this rank is ready for load balancing, and may migrate once its running
+ * method has returned. It goes on (TOWPATH_RESUMES) when all elements of all arrays that take part
+ * are ready and have migrated; without a balancer at once. Messages reach it meanwhile. Fails if it
+ * is ready already. */
+int towpath_at_sync(const towpath_chare_id *id);
+
+/* Checkpoints. */
+
+/* Writes all chares to files in a directory, which is made if it does not exist and which all ranks
+ * see. Begins when no message is left anywhere, so the program sends none until the callback is
+ * told, with nothing. If there can be no checkpoint, the job ends with a sentence if it is required,
+ * else the callback gets the sentence. A checkpoint replaces the one in the directory when it is
+ * whole. The callback is told after each restart too. */
+int towpath_checkpoint(const char *directory, int is_required, const towpath_callback *callback);
+/* Restarts from a checkpoint, on any number of ranks. All ranks call this after towpath_start, and
+ * rank 0 makes no chares then, and does not call towpath_begin. If the directory is null, it is that
+ * of the setting TOWPATH_CHARES_RESTART; restarts is 0 if there is none. If the checkpoint cannot be
+ * read, or another program has written it, the job ends: towpath_run fails. */
+int towpath_restart(const char *directory, int *restarts);
 
 #ifdef __cplusplus
 }

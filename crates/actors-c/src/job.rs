@@ -6,6 +6,7 @@ use std::ptr;
 
 use towpath_actors::ActorError;
 
+use crate::balancing;
 use crate::current::{CurrentJob, JOB, PLACE, is_used, with_job, with_runtime};
 use crate::failure::{outcome, status};
 use crate::messages::bytes;
@@ -37,11 +38,13 @@ fn start(functions: CProgram) -> Result<(), String> {
     if PLACE.get().is_some() {
         return Err("towpath_start was called twice; one job runs at a time".into());
     }
+    let balancing = balancing::options()?;
     let parts = registry::number()?;
     let fingerprint = parts.fingerprint;
     writer::install();
     let program = Box::new(Program::new(functions, parts));
     let runtime = towpath_actors_mpi::start(program).map_err(|error| error.to_string())?;
+    let runtime = runtime.with_balancer(balancing);
     if runtime.rank() != 0 {
         runtime.hold();
     }

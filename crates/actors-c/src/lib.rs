@@ -7,6 +7,7 @@
 //!  calls           collections, chares, callbacks
 //!  sections        multicasts and reductions of subsets
 //!  lists           values of reductions that have parts
+//!  balancing       load balancing; checkpoint: checkpoints and restarts
 //!  messages        messages as C sees them
 //!    priorities    priorities that are strings of bits
 //!  program         what the runtime asks of the program's functions
@@ -18,7 +19,9 @@
 //!  types           structures of the header
 //! ```
 
+pub mod balancing;
 pub mod calls;
+pub mod checkpoint;
 mod current;
 pub mod failure;
 pub mod job;

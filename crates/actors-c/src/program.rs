@@ -1,9 +1,11 @@
 //! What the runtime asks of the program: calls of its functions.
 
-use std::ffi::c_void;
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use towpath_actors::collection::{NO_TYPE, ObjectId};
+use towpath_actors::message::MessageKind;
 use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::{
     ActorError, ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime,
@@ -22,6 +24,9 @@ use crate::writer::{RunningMethod, named};
 /// Objects of so many bytes and more are packed beside the payload, where the other rank may read
 /// them.
 const BESIDE: usize = 64 << 10;
+
+const NOT_RESUMED: &str = "its type has no entry method with the flag TOWPATH_RESUMES, with which \
+                           it goes on after load balancing";
 
 /// The program of this process.
 pub(crate) struct Program {
@@ -44,6 +49,48 @@ impl Program {
         let chare = self.parts.types.get(number as usize).map(|(_, chare)| *chare);
         chare.ok_or_else(|| format!("there is no type with the number {number}"))
     }
+
+    /// Calls an entry method of an object.
+    fn call(
+        &self,
+        runtime: &Runtime,
+        entry: &'static CEntry,
+        id: ChareId,
+        target: ObjectId,
+        message: MessageHandle,
+    ) -> Result<(), String> {
+        let invoke = entry.invoke.ok_or("it is a constructor")?;
+        let is_threaded = entry.flags & THREADED != 0;
+        // A sender does not wait for what a thread waits for.
+        let message = if is_threaded { message.kept() } else { message };
+        let received = ReceivedMessage::new(message);
+        let call = move || {
+            let mut received = received;
+            let message = (&raw mut received).cast();
+            let id = CChareId::from(id);
+            named(&RunningMethod { entry, id: &id }, || {
+                // SAFETY: the function is called as the header says. The object exists (`object`),
+                // and the message until this returns.
+                unsafe { invoke(entry.context, object(target), &id, message) };
+            });
+        };
+        if !is_threaded {
+            call();
+            return outcome();
+        }
+        threads::start(runtime, id, entry.number, call)
+    }
+}
+
+thread_local! {
+    /// Whether the object that is packed leaves this rank.
+    static LEAVES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// In functions that measure and pack: whether the object leaves this rank.
+#[unsafe(no_mangle)]
+pub extern "C" fn towpath_leaves() -> c_int {
+    LEAVES.get().into()
 }
 
 /// An object of the program. It exists as long as the runtime names it: the runtime calls `destroy`
@@ -82,26 +129,19 @@ impl Chares for Program {
         message: MessageHandle,
     ) -> Result<(), String> {
         let entry = self.entry(message.header().entry)?;
-        let invoke = entry.invoke.ok_or("it is a constructor")?;
-        let is_threaded = entry.flags & THREADED != 0;
-        // A sender does not wait for what a thread waits for.
-        let message = if is_threaded { message.kept() } else { message };
-        let received = ReceivedMessage::new(message);
-        let call = move || {
-            let mut received = received;
-            let message = (&raw mut received).cast();
-            let id = CChareId::from(id);
-            named(&RunningMethod { entry, id: &id }, || {
-                // SAFETY: the function is called as the header says. The object exists (`object`),
-                // and the message until this returns.
-                unsafe { invoke(entry.context, object(target), &id, message) };
-            });
-        };
-        if !is_threaded {
-            call();
-            return outcome();
-        }
-        threads::start(runtime, id, entry.number, call)
+        self.call(runtime, entry, id, target, message)
+    }
+
+    fn resume_from_sync(
+        &self,
+        runtime: &Runtime,
+        id: ChareId,
+        target: ObjectId,
+    ) -> Result<(), String> {
+        let chare = runtime.chare_of(id).unwrap_or(NO_TYPE);
+        let entry = self.parts.resumes.of(chare).ok_or(NOT_RESUMED)?;
+        let header = ActorHeader::new(MessageKind::Invoke, id.collection.0, Some(&id.index), 0);
+        self.call(runtime, entry, id, target, ActorMessage::new(header, 0).into())
     }
 
     fn resume(&self, runtime: &Runtime, method: u64) -> Result<(), String> {
@@ -124,6 +164,38 @@ impl Chares for Program {
         outcome()
     }
 
+    fn restart(&self, fingerprint: u64, data: &[u8]) -> Result<(), String> {
+        if fingerprint != self.parts.fingerprint {
+            return Err(
+                "it was written by a program with other chares or entry methods; restart the \
+                        program that has written it"
+                    .into(),
+            );
+        }
+        self.begin(fingerprint, data)
+    }
+
+    fn leaves(&self, _: &Runtime, _: u32, _: ObjectId) {
+        LEAVES.set(true);
+    }
+
+    fn can_pack(&self, chare: u32) -> bool {
+        self.chare(chare).is_ok_and(|chare| chare.packed_bytes.is_some() && chare.pack.is_some())
+    }
+
+    fn packed_bytes(&self, runtime: &Runtime, chare: u32, target: ObjectId) -> u64 {
+        let found = self.chare(chare).ok();
+        let functions = found.and_then(|chare| Some((chare, chare.packed_bytes?)));
+        let Some((functions, packed_bytes)) = functions else { return 0 };
+        // SAFETY: the function is called as the header says. The object exists (`object`).
+        let bytes = unsafe { packed_bytes(functions.context, object(target)) };
+        if let Err(reason) = outcome() {
+            let reason = format!("measuring {} failed: {reason}", self.chare_name(chare));
+            runtime.fail(ActorError::Main { reason });
+        }
+        bytes as u64
+    }
+
     fn pack(
         &self,
         runtime: &Runtime,
@@ -134,6 +206,7 @@ impl Chares for Program {
         let found = self.chare(chare).ok();
         let functions = found.and_then(|chare| Some((chare, chare.packed_bytes?, chare.pack?)));
         let Some((functions, packed_bytes, pack)) = functions else {
+            LEAVES.set(false);
             return ActorMessage::new(header, 0);
         };
         // SAFETY: the function is called as the header says. The object exists (`object`).
@@ -151,6 +224,7 @@ impl Chares for Program {
             pack(array.bytes_mut());
             ActorMessage::new(header, 0).with_arrays(vec![array.into_array()])
         };
+        LEAVES.set(false);
         if let Err(reason) = outcome() {
             let (chare, method) = (self.chare_name(chare), "packing".into());
             runtime.fail(ActorError::Method { chare, method, index: header.index(), reason });

@@ -5,9 +5,11 @@ use std::ffi::{CStr, c_char};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rustc_hash::FxHashMap;
+
 use towpath_actors::reducers::PROGRAM_REDUCERS;
 
-use crate::types::{CEntry, CReducer, CType};
+use crate::types::{CEntry, CReducer, CType, RESUMES};
 
 /// Structures of the program that were registered.
 pub(crate) struct Registry {
@@ -114,8 +116,43 @@ pub(crate) struct ProgramParts {
     pub(crate) types: Numbered<CType>,
     pub(crate) entries: Numbered<CEntry>,
     pub(crate) reducers: Numbered<CReducer>,
+    pub(crate) resumes: ResumingMethods,
     /// The same for programs with the same names.
     pub(crate) fingerprint: u64,
+}
+
+/// The methods with which chares go on after load balancing.
+#[derive(Default)]
+pub(crate) struct ResumingMethods {
+    /// Of chares of this type.
+    of_types: FxHashMap<u32, &'static CEntry>,
+    /// Of all others.
+    otherwise: Option<&'static CEntry>,
+}
+
+impl ResumingMethods {
+    /// That of chares of this type.
+    pub(crate) fn of(&self, chare: u32) -> Option<&'static CEntry> {
+        self.of_types.get(&chare).copied().or(self.otherwise)
+    }
+
+    fn among(entries: &Numbered<CEntry>) -> Result<ResumingMethods, String> {
+        let mut all = ResumingMethods::default();
+        for (name, entry) in entries.iter().filter(|(_, entry)| entry.flags & RESUMES != 0) {
+            // SAFETY: the type is null, or registered, so that it stays in place.
+            let before = match unsafe { entry.chare.as_ref() } {
+                Some(chare) => all.of_types.insert(chare.number, entry),
+                None => all.otherwise.replace(entry),
+            };
+            if before.is_some() {
+                return Err(format!(
+                    "{name} has the flag TOWPATH_RESUMES, and so has another entry method of the \
+                     same type"
+                ));
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// Numbers what has been registered.
@@ -128,7 +165,8 @@ pub(crate) fn number() -> Result<ProgramParts, String> {
     let types = numbered(&registry.types, &mut hasher)?;
     let entries = numbered(&registry.entries, &mut hasher)?;
     let reducers = numbered(&registry.reducers, &mut hasher)?;
-    Ok(ProgramParts { types, entries, reducers, fingerprint: hasher.finish() })
+    let resumes = ResumingMethods::among(&entries)?;
+    Ok(ProgramParts { types, entries, reducers, resumes, fingerprint: hasher.finish() })
 }
 
 fn numbered<T: Named>(

@@ -123,6 +123,9 @@ pub struct CType {
 /// Flag of an entry method: it runs on a user-level thread.
 pub(crate) const THREADED: u32 = 1;
 
+/// Flag of an entry method: chares of its type go on with it after load balancing.
+pub(crate) const RESUMES: u32 = 2;
+
 type Construct = unsafe extern "C" fn(*mut c_void, *const CChareId, *mut CMessage) -> *mut c_void;
 type Invoke = unsafe extern "C" fn(*mut c_void, *mut c_void, *const CChareId, *mut CMessage);
 
@@ -133,7 +136,8 @@ pub struct CEntry {
     pub(crate) context: *mut c_void,
     pub(crate) flags: u32,
     pub(crate) number: u32,
-    /// Of a constructor: the type of the chares that it makes.
+    /// Of a constructor: the type of the chares that it makes. Of a method with the flag RESUMES:
+    /// the type of those that go on with it, or null for all that have no other one.
     pub(crate) chare: *const CType,
     pub(crate) construct: Option<Construct>,
     pub(crate) invoke: Option<Invoke>,

@@ -68,6 +68,14 @@ pub trait Chares {
         Ok(())
     }
 
+    /// As `begin`, with the read-only data of a checkpoint ([`Runtime::restart`]).
+    ///
+    /// # Errors
+    /// Another program has written the checkpoint.
+    fn restart(&self, fingerprint: u64, data: &[u8]) -> Result<(), String> {
+        self.begin(fingerprint, data)
+    }
+
     /// Invokes the method of an object that waited for load balancing ([`Runtime::at_sync`]).
     ///
     /// # Errors
@@ -80,6 +88,18 @@ pub trait Chares {
     ) -> Result<(), String> {
         let _ = (runtime, id, object);
         Ok(())
+    }
+
+    /// An object of this type is about to be packed because it leaves this rank: it is destroyed
+    /// then. It is packed for a checkpoint without that.
+    fn leaves(&self, runtime: &Runtime, chare: u32, object: ObjectId) {
+        let _ = (runtime, chare, object);
+    }
+
+    /// Whether objects of this type can be packed.
+    fn can_pack(&self, chare: u32) -> bool {
+        let _ = chare;
+        true
     }
 
     /// How many bytes `pack` would pack of an object of this type, or 0 if that is not known.

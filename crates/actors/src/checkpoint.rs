@@ -27,7 +27,7 @@ use crate::message::{ActorHeader, MessageKind};
 use crate::runtime::{Processed, Runtime};
 use contents::{CheckpointIndex, Record};
 use files::{CheckpointWriter, write_error};
-use messages::{CheckpointMessage, RankPart};
+use messages::{CheckpointClient, CheckpointMessage, RankPart};
 use writing::{PendingCheckpoint, Writing, under_way};
 
 /// Bytes between two reports of how far a rank is.
@@ -46,15 +46,24 @@ impl Runtime {
     /// program sends none until the callback is called: with nothing, or with the reason why there
     /// is no checkpoint. The callback is called after a restart too.
     pub fn start_checkpoint(&self, directory: &str, callback: ChareCallback) {
+        self.ask_for_checkpoint(directory, CheckpointClient { callback, is_required: false });
+    }
+
+    /// The same, but the job ends if there is no checkpoint.
+    pub fn require_checkpoint(&self, directory: &str, callback: ChareCallback) {
+        self.ask_for_checkpoint(directory, CheckpointClient { callback, is_required: true });
+    }
+
+    fn ask_for_checkpoint(&self, directory: &str, client: CheckpointClient) {
         let directory = directory.to_owned();
-        let start = CheckpointMessage::Start { directory, callback };
+        let start = CheckpointMessage::Start { directory, client };
         self.state.borrow_mut().tell(0, CollectionId::SINGLE_CHARES, start);
     }
 
     pub(crate) fn checkpoint_message(&self, what: CheckpointMessage) -> Processed {
         match what {
-            CheckpointMessage::Start { directory, callback } => {
-                return self.await_checkpoint(directory, callback);
+            CheckpointMessage::Start { directory, client } => {
+                return self.await_checkpoint(directory, client);
             }
             CheckpointMessage::Write { directory, generation } => {
                 self.write_here(directory, generation);
@@ -66,12 +75,12 @@ impl Runtime {
     }
 
     /// At rank 0: somebody wants a checkpoint.
-    fn await_checkpoint(&self, directory: String, callback: ChareCallback) -> Processed {
+    fn await_checkpoint(&self, directory: String, client: CheckpointClient) -> Processed {
         let mut state = self.state.borrow_mut();
         let pending = &mut state.checkpoint;
         let reason = if !matches!(pending, PendingCheckpoint::Nothing) {
             Some("another one has not ended")
-        } else if matches!(callback, ChareCallback::Section { .. }) {
+        } else if matches!(client.callback, ChareCallback::Section { .. }) {
             Some("sections are not saved, so a section cannot be told of a restart")
         } else {
             None
@@ -79,9 +88,9 @@ impl Runtime {
         if let Some(reason) = reason {
             drop(state);
             let error = CheckpointError::NotNow { reason: reason.into() };
-            return self.call(callback, error.to_string().as_bytes());
+            return self.tell_of_checkpoint(client, &error.to_string());
         }
-        *pending = PendingCheckpoint::Write { directory, callback };
+        *pending = PendingCheckpoint::Write { directory, client };
         drop(state);
         self.count_messages();
         Ok(())
@@ -91,7 +100,7 @@ impl Runtime {
     pub(crate) fn is_for_checkpoint(&self, waiting: u64) -> Result<bool, ActorError> {
         let mut state = self.state.borrow_mut();
         match std::mem::take(&mut state.checkpoint) {
-            PendingCheckpoint::Write { directory, callback } => {
+            PendingCheckpoint::Write { directory, client } => {
                 let path = Path::new(&directory);
                 let made = if waiting == 0 {
                     fs::create_dir_all(path).map_err(|error| write_error(path, &error))
@@ -104,7 +113,7 @@ impl Runtime {
                     before.as_ref().map_or(0, |index| index.generation).wrapping_add(1);
                 let parts = BTreeMap::new();
                 let writing =
-                    Writing { directory: directory.clone(), callback, generation, before, parts };
+                    Writing { directory: directory.clone(), client, generation, before, parts };
                 state.checkpoint = PendingCheckpoint::Writing(writing);
                 drop(state);
                 match made {
@@ -179,6 +188,9 @@ impl Runtime {
                 let name = ChareId { collection: *id, index: element.index };
                 let object = element.object.filter(|_| can_be_saved(element));
                 let object = object.ok_or_else(|| self.not_now(name, element))?;
+                if !self.chares.can_pack(element.chare) {
+                    return Err(self.cannot_pack(name, element.chare));
+                }
                 let is_branch = *collection.location.map() == HomeMap::FirstWord;
                 elements.push((!is_branch, *id, element.index, element.chare, object));
             }
@@ -199,6 +211,12 @@ impl Runtime {
         let why =
             if element.is_ready { "waits for load balancing" } else { "has suspended methods" };
         CheckpointError::NotNow { reason: format!("{chare}{} {why}", id.index) }
+    }
+
+    fn cannot_pack(&self, id: ChareId, chare: u32) -> CheckpointError {
+        let chare = self.chares.chare_name(chare);
+        let reason = format!("{chare}{} has no function that packs it", id.index);
+        CheckpointError::NotNow { reason }
     }
 
     /// At rank 0: a rank has written its elements.
@@ -222,13 +240,20 @@ impl Runtime {
         let pending = std::mem::take(&mut state.checkpoint);
         let is_awaited = !state.quiescence_clients.is_empty();
         drop(state);
-        if let PendingCheckpoint::Writing(Writing { callback, .. }) = pending {
-            self.call(callback, reason.as_bytes())?;
+        if let PendingCheckpoint::Writing(Writing { client, .. }) = pending {
+            self.tell_of_checkpoint(client, reason)?;
         }
         if is_awaited {
             self.count_messages();
         }
         Ok(())
+    }
+
+    fn tell_of_checkpoint(&self, client: CheckpointClient, reason: &str) -> Processed {
+        if client.is_required && !reason.is_empty() {
+            return Err(ActorError::NoCheckpoint { reason: reason.into() });
+        }
+        self.call(client.callback, reason.as_bytes())
     }
 }
 

@@ -71,6 +71,12 @@ pub enum ActorError {
     /// A checkpoint was not read.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// A checkpoint was not written, without which the program does not go on.
+    #[error("{reason}")]
+    NoCheckpoint { reason: String },
+    /// A checkpoint cannot be used.
+    #[error("the job cannot restart from the checkpoint in {directory}: {reason}")]
+    Restart { directory: String, reason: String },
     /// Contributions do not fit together.
     #[error("a reduction over {chare} failed: {reason}")]
     Reduction { chare: String, reason: String },

@@ -51,6 +51,7 @@ impl Runtime {
         let Some(object) = element.object else { return Ok(()) };
         let migrations = element.migrations;
         let begun = self.method_begins();
+        self.chares.leaves(self, chare, object);
         let mut message = self.chares.pack(self, chare, object, arrival(id, &element));
         self.chares.destroy(self, chare, object);
         append_memberships(&mut message, &element.memberships);

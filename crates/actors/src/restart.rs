@@ -52,11 +52,13 @@ impl Runtime {
     /// ([`Runtime::fail`]).
     pub fn restart(&self, directory: &str) -> Result<(), ActorError> {
         let directory = Path::new(directory);
+        self.check_is_new(directory)?;
         let index = CheckpointIndex::read(directory)?;
         let (rank, ranks) = (self.rank(), self.ranks());
         if let Some((fingerprint, data)) = &index.program {
-            let begun = self.chares.begin(*fingerprint, data);
-            begun.map_err(|reason| ActorError::Begin { rank, reason })?;
+            let begun = self.chares.restart(*fingerprint, data);
+            let directory = directory.display().to_string();
+            begun.map_err(|reason| ActorError::Restart { directory, reason })?;
         }
         self.restore_collections(&index);
         let files = index.files.len() as u32;
@@ -75,6 +77,15 @@ impl Runtime {
             self.count_messages();
         }
         Ok(())
+    }
+
+    fn check_is_new(&self, directory: &Path) -> Result<(), ActorError> {
+        let state = self.state.borrow();
+        if state.collections_made == 0 && state.chares_made == 0 {
+            return Ok(());
+        }
+        let reason = "the program has made chares already; restart before that".into();
+        Err(ActorError::Restart { directory: directory.display().to_string(), reason })
     }
 
     fn restore_collections(&self, index: &CheckpointIndex) {

@@ -55,6 +55,13 @@ impl Runtime {
         Ok(round)
     }
 
+    /// The type of a chare of this rank.
+    #[must_use]
+    pub fn chare_of(&self, id: ChareId) -> Option<u32> {
+        let state = self.state.borrow();
+        Some(state.collections.get(&id.collection)?.element(&id.index)?.chare)
+    }
+
     /// Does what the rounds of an array ask for.
     pub(crate) fn follow_rounds(&self, id: CollectionId, steps: Steps) {
         let mut guard = self.state.borrow_mut();

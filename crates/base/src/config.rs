@@ -72,6 +72,19 @@ pub const SETTINGS: &[Setting] = &[
                   topology and at the end",
     },
     Setting {
+        name: "TOWPATH_CHARES_BALANCER",
+        kind: Kind::Text,
+        default: "",
+        meaning: "who balances the loads of chares: none, greedy, refine, hierarchical, rotate or \
+                  random; if not set, the program says it",
+    },
+    Setting {
+        name: "TOWPATH_CHARES_RESTART",
+        kind: Kind::Text,
+        default: "",
+        meaning: "directory of a checkpoint of chares from which the program restarts",
+    },
+    Setting {
         name: "TOWPATH_SHOW_COUNTERS",
         kind: Kind::Between(0, 1),
         default: "0",

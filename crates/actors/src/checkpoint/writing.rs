@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::contents::{CheckpointIndex, SavedCollection};
 use super::files::CheckpointError;
-use super::messages::RankPart;
+use super::messages::{CheckpointClient, RankPart};
 use crate::callback::ChareCallback;
 
 /// At rank 0: what quiescence is for, besides those who have asked for it.
@@ -14,7 +14,7 @@ pub(crate) enum PendingCheckpoint {
     #[default]
     Nothing,
     /// A checkpoint shall be written.
-    Write { directory: String, callback: ChareCallback },
+    Write { directory: String, client: CheckpointClient },
     /// It is being written.
     Writing(Writing),
     /// The elements of a checkpoint are on their way.
@@ -32,7 +32,7 @@ impl PendingCheckpoint {
 #[derive(Debug)]
 pub(crate) struct Writing {
     pub(crate) directory: String,
-    pub(crate) callback: ChareCallback,
+    pub(crate) client: CheckpointClient,
     pub(crate) generation: u32,
     /// The checkpoint that is in the directory.
     pub(crate) before: Option<CheckpointIndex>,
@@ -64,7 +64,7 @@ impl Writing {
         let index = CheckpointIndex {
             generation: self.generation,
             program,
-            callback: self.callback.clone(),
+            callback: self.client.callback.clone(),
             collections_made: made(|part| part.made[0]),
             chares_made: made(|part| part.made[1]),
             sections_made: made(|part| part.made[2]),

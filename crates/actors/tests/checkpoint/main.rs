@@ -304,7 +304,11 @@ fn another_program_does_not_restart() {
     job.runtimes[0].begin(FINGERPRINT + 1, Vec::new());
     assert_eq!(job.checkpoint(directory.path()), "");
     let error = Job::restart(1, directory.path()).err().unwrap().to_string();
-    assert_eq!(error, "rank 0 cannot begin: this is another program");
+    let expected = format!(
+        "the job cannot restart from the checkpoint in {}: this is another program",
+        directory.path().display()
+    );
+    assert_eq!(error, expected);
 }
 
 #[test]
