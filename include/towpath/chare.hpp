@@ -28,6 +28,7 @@
 //     section     some chares of a collection
 //     reduction   reductions by function objects of the program
 //     operations  all reductions, and those that the library does itself
+//     balancing   load balancing, checkpoints
 //     object      Chare, the base of all
 //     job         run, exit, read-only data
 #ifndef TOWPATH_CHARE_HPP
@@ -53,6 +54,7 @@
 #include "chare/section.hpp"
 #include "chare/reduction.hpp"
 #include "chare/operations.hpp"
+#include "chare/balancing.hpp"
 #include "chare/object.hpp"
 #include "chare/job.hpp"
 

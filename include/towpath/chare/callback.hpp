@@ -130,7 +130,7 @@ struct Completions {
     void complete(std::uint64_t number, const void *value, std::size_t bytes) {
         auto found = waiting.extract(number & ~Callback::failed);
         if (!found)
-            throw Error("a callback of a function or a future was called twice");
+            throw Error("a callback of a function or a future was called twice, or after a restart");
         if (number & Callback::failed)
             found.mapped()->fail(std::string(static_cast<const char *>(value), bytes));
         else

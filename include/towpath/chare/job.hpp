@@ -90,21 +90,34 @@ void call_main(Main &main) {
 
 }  // namespace detail
 
-// Runs a program of chares: all ranks call this. `main` is called on rank 0, and makes the first
-// chares; the job ends when something calls `exit`. Returns the code of the job. MPI is initialized
-// and finalized unless the program has initialized it.
+// How a job runs. The settings TOWPATH_CHARES_BALANCER and TOWPATH_CHARES_RESTART of the user do the
+// same; that of the balancer is stronger.
+struct JobOptions {
+    // Who balances loads: "none", "greedy", "refine" or "hierarchical".
+    std::string balancer = "none";
+    // Directory of a checkpoint from which the job restarts. Empty: it does not, unless the user
+    // says so.
+    std::string restart = "";
+};
+
+// Runs a program of chares: all ranks call this. `main` is called on rank 0, unless the job restarts,
+// and makes the first chares; the job ends when something calls `exit`. Returns the code of the job.
+// MPI is initialized and finalized unless the program has initialized it.
 template <class Main>
-int run(Main main) {
+int run(Main main, const JobOptions &options = {}) {
     towpath_program program{};
     program.read_only = detail::read_only;
     program.call_back = detail::call_back;
     int code = 1;
-    if (towpath_start(&program) != 0) {
+    if (towpath_set_balancer(options.balancer.c_str()) != 0 || towpath_start(&program) != 0) {
         std::fprintf(stderr, "towpath: %s\n", towpath_error());
         return code;
     }
     try {
-        if (rank() == 0) {
+        int restarts = 0;
+        const char *directory = options.restart.empty() ? nullptr : options.restart.c_str();
+        detail::check(towpath_restart(directory, &restarts));
+        if (rank() == 0 && !restarts) {
             std::vector<std::byte> read_only;
             detail::guarded([&] {
                 detail::call_main(main);

@@ -1,6 +1,7 @@
 // Chare, the base of all chares.
 #pragma once
 
+#include "balancing.hpp"
 #include "operations.hpp"
 
 namespace towpath {
@@ -60,6 +61,18 @@ public:
         std::vector<towpath_section> names(towpath_sections(&id_, nullptr, 0));
         names.resize(std::min(names.size(), towpath_sections(&id_, names.data(), names.size())));
         return {names.begin(), names.end()};
+    }
+
+    // An element of an array is ready for load balancing: it may migrate to another rank once the
+    // running method has returned. When all elements of all arrays that take part are ready and have
+    // migrated, its method resume_from_sync is called; without a balancer at once. While a coroutine
+    // of it waits it stays where it is.
+    void at_sync() {
+        if constexpr (can_balance<T>()) {
+            // So that the method is registered.
+            static_cast<void>(detail::ResumeRecord<T>::entry.number());
+            detail::check(towpath_at_sync(&id_));
+        }
     }
 
     // Contributes to the next reduction of the collection.
