@@ -30,6 +30,22 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", environments.ROOT / "target"))
 TRANSLATOR = TARGET / "debug/towpath-charmc"
 HEADERS = environments.ROOT / "include/towpath/charm++"
 RANKS = (1, 2, 3, 4)
+# Other jobs of some programs, one after another: ranks, words, status, what is said.
+JOBS = {
+    "balancing": [
+        (3, "+balancer RotateLB", 0, r"^12 of 12 have moved: right$"),
+        (3, "+balancer GreedyLB", 0, r"right$"),
+        (2, "+balancer HybridLB", 0, r"right$"),
+        (2, "+balancer BestLB", 1, "there is no balancer BestLB; GreedyLB, RefineLB and HybridLB are"),
+        (2, "log +balancer RotateLB", 0, r"^saved\n(.*\n)*.*right$"),
+        (3, "+restart log", 0, r"^goes on\n(.*\n)*.*right$"),
+        (1, "+restart log", 0, r"^goes on\n(.*\n)*.*right$"),
+        (2, "+restart nothing", 1, "checkpoint file nothing/index.chares cannot be read"),
+        (2, "balancing.def.h", 1, "checkpoint file balancing.def.h cannot be written"),
+        (2, "balancing.def.h status", 0, r"^failed\n(.*\n)*.*right$"),
+        (2, "log threaded", 1, "the callback of CkStartCheckpoint is called after a restart too"),
+    ],
+}
 WARNINGS = ["-O1", "-Wall", "-Werror"]
 FAILURES = "failures"
 BENCHMARKS = environments.ROOT / "benchmarks/chares"
@@ -93,6 +109,11 @@ def tested(source, prefix, directory):
         ended, said = run_job(source, prefix, directory, ranks)
         if not ended or not re.search(r"\b(ok|right)$", said, re.M):
             return f"{ranks} ranks:\n{said}"
+    for ranks, words, status, expected in JOBS.get(source.stem, []):
+        job = ["--charmrun", "--prefix", prefix, f"+p{ranks}", f"./{source.stem}", *words.split()]
+        ended, said = run([TRANSLATOR, *job], directory, 30)
+        if ended != (status == 0) or not re.search(expected, said, re.M):
+            return f"{words} on {ranks} ranks:\n{said}"
     return None
 
 

@@ -75,9 +75,9 @@ fn jobs_get_their_ranks() {
 
 #[test]
 fn other_options_are_named() {
-    let asked = launched("+p2 +balancer GreedyLB +LBPeriod 3 +isomalloc_sync ./a 1 ++ppn 1");
+    let asked = launched("+p2 +pemap 0-1 +LBPeriod 3 +isomalloc_sync ./a 1 ++ppn 1");
     assert_eq!(asked.arguments, words("-n 2 ./a 1"));
-    let expected = ["+balancer GreedyLB", "+LBPeriod 3", "+isomalloc_sync"];
+    let expected = ["+pemap 0-1", "+LBPeriod 3", "+isomalloc_sync"];
     assert_eq!(asked.remarks, expected.map(|option| format!("{option} is ignored.")));
     assert_eq!(compiled("-balancer GreedyLB a.C").remarks, ["-balancer GreedyLB is ignored."]);
 }
@@ -93,7 +93,10 @@ fn wrong_numbers_are_refused() {
 }
 
 #[test]
-fn restarts_are_refused() {
-    let refused = launch(&words("+p2 ./a +restart log"), &installed()).unwrap_err();
-    assert!(refused.contains("cannot restart"));
+fn balancers_and_restarts_are_for_the_program() {
+    let asked = launched("+balancer GreedyLB +p2 ./a 1 +restart log 2");
+    assert_eq!(asked.arguments, words("-n 2 ./a 1 2 +balancer GreedyLB +restart log"));
+    assert!(asked.remarks.is_empty());
+    let refused = launch(&words("./a +restart"), &installed()).unwrap_err();
+    assert!(refused.contains("missing after +restart"));
 }

@@ -53,6 +53,8 @@ public:
         towpath_destroy(&last.id);
     }
     virtual void pup(PUP::er &) {}
+    // What its base class has, which programs do not name.
+    virtual void ck_pup_base(PUP::er &) {}
     // What its class has of steps that wait for messages.
     virtual void ck_pup_steps(PUP::er &) {}
     // Called before an element is packed to migrate, and after it was unpacked.
@@ -151,10 +153,15 @@ public:
     }
     void ckMigrate(int rank) { migrateMe(rank); }
     void ckDestroy() { ck::check(towpath_destroy(&ck_id)); }
-    // There is no load balancer: an element that has called AtSync goes on with ResumeFromSync,
-    // which a message to itself invokes.
-    void AtSync(int = 1) { ck::invoke(ck_id, ck::resume_from_sync(), ck::nothing()); }
+    // Ready for load balancing: goes on with ResumeFromSync.
+    void AtSync(int = 1) {
+        if (!usesAtSync)
+            ck::fail("AtSync was called by an element that has not set usesAtSync; set it in the "
+                     "constructor");
+        ck::check(towpath_at_sync(&ck_id));
+    }
     virtual void ResumeFromSync() {}
+    void ck_pup_base(PUP::er &p) override { p | usesAtSync; }
     void setMigratable(int) {}
     bool usesAtSync = false;
     CkArrayID ckGetArrayID() const { return thisArrayID; }

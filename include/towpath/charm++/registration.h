@@ -99,21 +99,23 @@ struct OwnPup<T, std::void_t<decltype(&T::pup)>>
 // The type of a class of chares.
 template <class T, class Index> struct TypeFunctions {
     static void pup(Chare *chare, PUP::er &p) {
+        chare->ck_pup_base(p);
         Index::ck_pup(cast<T>(chare), p);
         chare->ck_pup_steps(p);
     }
     static std::size_t packed_bytes(void *, void *object) {
         PUP::sizer p;
-        p.deleting = true;
+        p.deleting = towpath_leaves();
         guarded([&] {
-            static_cast<Chare *>(object)->ckAboutToMigrate();
+            if (p.deleting)
+                static_cast<Chare *>(object)->ckAboutToMigrate();
             pup(static_cast<Chare *>(object), p);
         });
         return p.size();
     }
     static void pack(void *, void *object, void *into, std::size_t bytes) {
         PUP::toMem p(into, bytes);
-        p.deleting = true;
+        p.deleting = towpath_leaves();
         guarded([&] { pup(static_cast<Chare *>(object), p); });
     }
     static void *unpack(void *, const towpath_chare_id *id, const void *packed,

@@ -2,6 +2,7 @@
 #ifndef TOWPATH_CHARM_START_H
 #define TOWPATH_CHARM_START_H
 
+#include "checkpoint.h"
 #include "direct.h"
 #include "registration.h"
 
@@ -75,6 +76,11 @@ inline void run_all(const std::vector<void (*)()> &initialisers) {
 // The main function of a program whose main module registers itself by this function.
 inline int run(int argc, char **argv, void (*register_all)()) {
     Program &program = Program::self();
+    const JobOptions options = take_options(argc, argv);
+    if (!options.problem.empty()) {
+        std::fprintf(stderr, "The job cannot start: %s\n", options.problem.c_str());
+        return 1;
+    }
     program.argc = argc;
     program.argv = argv;
     started();
@@ -82,7 +88,8 @@ inline int run(int argc, char **argv, void (*register_all)()) {
     run_all(program.node_initialisers);
     register_reducers();
     DirectTransfers::register_all();
-    register_method<resume_element>(resume_from_sync(), "ArrayElement::ResumeFromSync", 0, 0);
+    register_method<resume_element>(resume_from_sync(), "ArrayElement::ResumeFromSync", 0,
+                                    TOWPATH_RESUMES);
     towpath_program functions = {};
     functions.read_only = [](void *, const void *data, std::size_t bytes) {
         guarded([&] {
@@ -95,10 +102,15 @@ inline int run(int argc, char **argv, void (*register_all)()) {
         RunningMethod now(nullptr, nullptr);
         guarded([&] { Functions::all().call(function, value, bytes); });
     };
+    if (options.balancer != nullptr && towpath_set_balancer(options.balancer) != 0)
+        return ended_with("The job cannot start");
     if (towpath_start(&functions) != 0)
         return ended_with("The job cannot start");
     run_all(program.initialisers);
-    if (towpath_rank() == 0) {
+    int restarts = 0;
+    if (towpath_restart(options.restart, &restarts) != 0)
+        return ended_with("The job cannot restart");
+    if (towpath_rank() == 0 && !restarts) {
         guarded([] { DirectTransfers::make(); });
         for (const EntryMethod *constructor : program.main_chares) {
             towpath_chare_id id;

@@ -17,7 +17,6 @@ pub struct CharmrunCommand {
 
 /// Options that a word follows.
 const WITH_WORD: &[&str] = &[
-    "+balancer",
     "+LBPeriod",
     "+LBDebug",
     "+pemap",
@@ -30,15 +29,19 @@ const WITH_WORD: &[&str] = &[
     "++mpiexec-cmd",
 ];
 
+/// Options with a word that the program reads.
+const OF_PROGRAM: &[&str] = &["+balancer", "+restart"];
+
 /// Options that need no remark: the job is as they say.
 const ACCEPTED: &[&str] = &["++local", "+setcpuaffinity"];
 
 /// Reads a command line, without the name of the program.
 ///
 /// # Errors
-/// A number is wrong, a restart is asked for, or there is no program.
+/// A number is wrong, or there is no program.
 pub fn launch(words: &[String], installed: &Installation) -> Result<CharmrunCommand, String> {
     let (mut ranks, mut program, mut remarks) = (1, Vec::new(), Vec::new());
+    let mut of_program = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("A word is missing after {word}."));
@@ -53,8 +56,8 @@ pub fn launch(words: &[String], installed: &Installation) -> Result<CharmrunComm
                      process of its own here: ask for more with +p."
                 ));
             }
-        } else if word == "+restart" {
-            return Err("+restart: programs of Charm++ cannot restart from checkpoints.".into());
+        } else if OF_PROGRAM.contains(&word.as_str()) {
+            of_program.extend([word.clone(), value()?.clone()]);
         } else if word.starts_with('+') {
             let value = if WITH_WORD.contains(&word.as_str()) { Some(value()?) } else { None };
             if !ACCEPTED.contains(&word.as_str()) {
@@ -70,6 +73,7 @@ pub fn launch(words: &[String], installed: &Installation) -> Result<CharmrunComm
     }
     let mut arguments = vec!["-n".to_owned(), ranks.to_string()];
     arguments.append(&mut program);
+    arguments.append(&mut of_program);
     Ok(CharmrunCommand { mpiexec: installed.mpiexec(), arguments, remarks })
 }
 
