@@ -23,6 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import checkpoints  # noqa: E402
 import environments  # noqa: E402
 
 SOURCES = HERE / "cpp"
@@ -32,7 +33,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 INCLUDE = ["-I", environments.ROOT / "include"]
 BENCHMARKS = environments.ROOT / "benchmarks/chares"
 PROGRAMS = ["parameters", "collections", "reductions", "coroutines", "traffic", "sections",
-            "operations", "caught", "priorities", "c_face", "c_sections"]
+            "operations", "caught", "priorities", "balancing", "c_face", "c_sections"]
 WITH_MPI = "with_mpi"
 REFUSED = re.compile(r"defined\((\w+)\) // (.*)")
 
@@ -141,6 +142,8 @@ def compile_all(options):
     in_cpp = [name for name in PROGRAMS if name not in in_c]
     todo = {name: (f"{name}.cpp", cpp, []) for name in [*in_cpp, "failures"]}
     todo |= {name: (f"{name}.c", ["gcc", "-std=gnu11"], []) for name in in_c}
+    todo["checkpoint"] = ("checkpoint.cpp", cpp, [])
+    todo[checkpoints.OTHER] = ("checkpoint.cpp", cpp, ["-DOTHER_PROGRAM"])
     todo[WITH_MPI] = ("with_mpi.cpp", cpp, flags_of(options, "mpicxx_abi"))
     todo[f"{WITH_MPI}-mpich"] = ("with_mpi.cpp", cpp, flags_of(options, "mpicxx"))
     if shutil.which("clang++"):
@@ -177,7 +180,7 @@ def run_programs(options, programs):
         if binary is None:
             yield f"{program} is compiled", False, said
             continue
-        if program == "failures":
+        if program in ("failures", "checkpoint", checkpoints.OTHER):
             continue
         for name, launcher, library, ranks in jobs(options, program):
             name = f"{program}, {name}"
@@ -198,6 +201,17 @@ def run_failures(options, binary, ranks=3):
             status, output = output_of(words, job_environment(options, library), 30)
             is_well = re.search(sentence, output) and output.count(f"code {code}\n") == ranks
             yield name, bool(status == 0 and is_well), output
+
+
+def run_checkpoints(options, programs):
+    launcher, library = options.prefix / "bin/mpiexec", options.prefix / "lib" / STANDARD
+    environment = job_environment(options, library)
+
+    def run(ranks, words, settings):
+        settings = {name: str(value) for name, value in settings.items()}
+        return output_of([launcher, "-n", ranks, *words], environment | settings, 60)
+
+    yield from checkpoints.results(options, programs, run)
 
 
 def run_writes(options, binary):
@@ -247,6 +261,9 @@ def results(options):
     if binary := programs["failures"][0]:
         yield from run_failures(options, binary)
         yield from run_writes(options, binary)
+    compiled_programs = {name: binary for name, (binary, _) in programs.items()}
+    if all(compiled_programs.get(name) for name in ("balancing", "checkpoint", checkpoints.OTHER)):
+        yield from run_checkpoints(options, compiled_programs)
     yield from run_refused(options)
     yield from run_benchmarks(options)
 

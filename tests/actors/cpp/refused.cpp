@@ -169,4 +169,15 @@ struct Contributes : Chare<Contributes> {
     }
 };
 
+struct Balanced : Chare<Balanced> {
+#if defined(sync_without_resume) // goes on with a public method resume_from_sync
+    template <class Archive>
+    void serialize(Archive &) {}
+    void ready() { at_sync(); }
+#elif defined(sync_without_serialize) // a chare that is balanced has a constructor without parameters
+    void resume_from_sync() {}
+    void ready() { at_sync(); }
+#endif
+};
+
 int main() { return run([] { create_group<Other>(); }); }
