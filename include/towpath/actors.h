@@ -382,6 +382,9 @@ void towpath_leave(const towpath_chare_id *id);
  * and "random" for tests. Called before towpath_start, on all ranks alike. The setting
  * TOWPATH_CHARES_BALANCER of the user is stronger. */
 int towpath_set_balancer(const char *name);
+/* Elements of an array will call towpath_at_sync: those of other arrays wait for them from now on.
+ * Arrays of types with an entry method TOWPATH_RESUMES of their own need no call. */
+void towpath_join_balancing(uint64_t collection);
 /* An element of an array on this rank is ready for load balancing, and may migrate once its running
  * method has returned. It goes on (TOWPATH_RESUMES) when all elements of all arrays that take part
  * are ready and have migrated; without a balancer at once. Messages reach it meanwhile. Fails if it

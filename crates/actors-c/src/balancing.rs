@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
 
 use towpath_actors::balance::NORMAL_SPEED;
-use towpath_actors::{Balancer, BalancerOptions};
+use towpath_actors::{Balancer, BalancerOptions, CollectionId};
 use towpath_base::config;
 
 use crate::current::{PLACE, with_runtime};
@@ -63,6 +63,15 @@ pub unsafe extern "C" fn towpath_set_balancer(name: *const c_char) -> c_int {
         CHOSEN.set(balancer);
         Ok(())
     }))
+}
+
+/// Elements of an array will be ready for load balancing.
+#[unsafe(no_mangle)]
+pub extern "C" fn towpath_join_balancing(collection: u64) {
+    status(with_runtime(|runtime| {
+        runtime.join_balancing(CollectionId(collection));
+        Ok(())
+    }));
 }
 
 /// An element of an array is ready for load balancing.

@@ -132,6 +132,10 @@ impl Chares for Program {
         self.call(runtime, entry, id, target, message)
     }
 
+    fn takes_part(&self, chare: u32) -> bool {
+        self.parts.resumes.is_of(chare)
+    }
+
     fn resume_from_sync(
         &self,
         runtime: &Runtime,

@@ -136,6 +136,11 @@ impl ResumingMethods {
         self.of_types.get(&chare).copied().or(self.otherwise)
     }
 
+    /// Whether chares of this type have one of their own.
+    pub(crate) fn is_of(&self, chare: u32) -> bool {
+        self.of_types.contains_key(&chare)
+    }
+
     fn among(entries: &Numbered<CEntry>) -> Result<ResumingMethods, String> {
         let mut all = ResumingMethods::default();
         for (name, entry) in entries.iter().filter(|(_, entry)| entry.flags & RESUMES != 0) {

@@ -6,7 +6,8 @@
 //! group. A rank has done its orders when the elements that left it have settled elsewhere. Once
 //! all ranks have, rank 0 lets the elements go on.
 //!
-//! An array takes part from its first round on. A round of an array without elements is complete
+//! An array takes part from its first round on, or from when a rank says so
+//! ([`Runtime::join_balancing`]). A round of an array without elements is complete
 //! when rank 0 asks its root for one, which is how rank 0 learns not to wait for it.
 
 use crate::balance::hierarchical::{GroupLoad, WorkFlow, flows, group_size};
@@ -53,6 +54,9 @@ impl Runtime {
         match what {
             BalanceMessage::Ready { rounds, has_elements } => {
                 self.array_is_ready(id, rounds, has_elements);
+            }
+            BalanceMessage::Join => {
+                self.state.borrow_mut().balancing.arrays.entry(id).or_default();
             }
             BalanceMessage::BeginRound => self.begin_round(id),
             BalanceMessage::Measure => self.measure(),

@@ -76,6 +76,13 @@ pub trait Chares {
         self.begin(fingerprint, data)
     }
 
+    /// Whether elements of this type will be ready for load balancing: their arrays take part from
+    /// the beginning ([`Runtime::join_balancing`]).
+    fn takes_part(&self, chare: u32) -> bool {
+        let _ = chare;
+        false
+    }
+
     /// Invokes the method of an object that waited for load balancing ([`Runtime::at_sync`]).
     ///
     /// # Errors

@@ -94,6 +94,9 @@ impl Runtime {
             let (filled, parameters) = (false, Vec::new());
             let options = CollectionOptions { chare, constructor: 0, map, filled, parameters };
             self.create_here(id, &options);
+            if self.rank() == 0 && self.chares.takes_part(chare) {
+                self.join_balancing(id);
+            }
             let mut state = self.state.borrow_mut();
             if let Some(collection) = state.collections.get_mut(&id) {
                 let first = reduction.unwrap_or(0);

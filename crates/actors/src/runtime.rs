@@ -122,6 +122,9 @@ impl Runtime {
             CollectionId::new(state.rank, state.collections_made)
         };
         self.create(id, &options);
+        if self.chares.takes_part(options.chare) {
+            self.join_balancing(id);
+        }
         if options.map == HomeMap::FirstWord {
             self.fill(id, &options);
         } else {

@@ -14,6 +14,8 @@ pub(crate) type Steps = Vec<ReductionStep>;
 pub(crate) struct SyncRounds {
     /// Nothing if the job does not balance loads, or if this is no array.
     rounds: Option<Reductions>,
+    /// Whether rank 0 was told by this rank that the array takes part.
+    pub(crate) has_joined: bool,
     /// Elements that were ready for rounds before this one go on.
     pub(crate) resumed: u32,
     /// At the root: rounds of which rank 0 was told.

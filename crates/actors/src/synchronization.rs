@@ -55,6 +55,18 @@ impl Runtime {
         Ok(round)
     }
 
+    /// Says that elements of an array will be ready for load balancing: others that are ready wait
+    /// for them. Without this, an array takes part from the first time on that all its elements are
+    /// ready, and others may have gone on before.
+    pub fn join_balancing(&self, id: CollectionId) {
+        let mut state = self.state.borrow_mut();
+        let Some(collection) = state.collections.get_mut(&id) else { return };
+        let is_new = !std::mem::replace(&mut collection.syncs.has_joined, true);
+        if is_new && collection.location.is_of_array() && self.balances() {
+            state.tell(0, id, BalanceMessage::Join);
+        }
+    }
+
     /// The type of a chare of this rank.
     #[must_use]
     pub fn chare_of(&self, id: ChareId) -> Option<u32> {

@@ -276,6 +276,24 @@ fn all_arrays_that_balance_wait_for_each_other_but_not_for_one_without_elements(
 }
 
 #[test]
+fn an_array_that_has_joined_is_waited_for_from_the_beginning() {
+    let job = Job::new(3, Balancer::Rotate, |_| 1_000_000);
+    let (first, second) = (job.array(6), job.array(9));
+    job.runtimes[2].join_balancing(second);
+    job.work();
+    job.synchronize(first);
+    assert_eq!(job.resumed(), 0, "the second is not ready");
+    job.synchronize(second);
+    assert_eq!(job.resumed(), 15);
+    // Single chares do not take part.
+    job.runtimes[1].join_balancing(CollectionId::SINGLE_CHARES);
+    job.work();
+    job.synchronize(first);
+    job.synchronize(second);
+    assert_eq!(job.resumed(), 15);
+}
+
+#[test]
 fn without_a_balancer_elements_go_on_at_once() {
     let job = Job::new(2, Balancer::None, |_| 1_000_000);
     let array = job.array(4);

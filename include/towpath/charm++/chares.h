@@ -55,6 +55,8 @@ public:
     virtual void pup(PUP::er &) {}
     // What its base class has, which programs do not name.
     virtual void ck_pup_base(PUP::er &) {}
+    // Called when it has been constructed or has arrived.
+    virtual void ck_made() {}
     // What its class has of steps that wait for messages.
     virtual void ck_pup_steps(PUP::er &) {}
     // Called before an element is packed to migrate, and after it was unpacked.
@@ -162,6 +164,10 @@ public:
     }
     virtual void ResumeFromSync() {}
     void ck_pup_base(PUP::er &p) override { p | usesAtSync; }
+    void ck_made() override {
+        if (usesAtSync)
+            towpath_join_balancing(ck_id.collection);
+    }
     void setMigratable(int) {}
     bool usesAtSync = false;
     CkArrayID ckGetArrayID() const { return thisArrayID; }

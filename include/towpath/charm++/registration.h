@@ -62,7 +62,10 @@ template <Constructor constructor>
 void *construct(void *, const towpath_chare_id *id, towpath_message *message) {
     RunningMethod now(id, message);
     Chare *made = nullptr;
-    guarded([&] { made = constructor({nullptr, id, message}); });
+    guarded([&] {
+        made = constructor({nullptr, id, message});
+        made->ck_made();
+    });
     // A constructor that has ended the job leaves nothing behind.
     return made != nullptr ? made : new Chare();
 }
@@ -127,6 +130,7 @@ template <class T, class Index> struct TypeFunctions {
             PUP::fromMem p(packed, bytes);
             pup(made, p);
             made->ckJustMigrated();
+            made->ck_made();
         });
         return made;
     }

@@ -10,6 +10,8 @@ use crate::index::Index;
 /// Part of load balancing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BalanceMessage {
+    /// To rank 0: an array takes part.
+    Join,
     /// To rank 0: the elements of an array have been ready so many times, if it has any.
     Ready { rounds: u32, has_elements: bool },
     /// To the root of an array: begin its next round.
