@@ -1,13 +1,17 @@
 // Particles that repel each other, in a periodic square, as in LeanMD: an array of cells has the
 // particles, and a sparse array of pairs computes the forces between those of two neighbouring
-// cells. Particles move between cells, and in between all cells migrate to other ranks.
+// cells. Particles move between cells. One half of the square is much denser than the other, so cells
+// and pairs balance their loads after each phase.
+//
+//     particles                      all phases
+//     particles DIRECTORY            the same, with a checkpoint in the middle
+//     particles DIRECTORY restart    goes on from it, on any number of ranks
 #include <towpath/chare.hpp>
 
 #include <cmath>
 #include <cstdio>
 
 constexpr int width = 4;         // cells in each direction
-constexpr int lattice = 4;       // particles in each direction of a cell at the begin
 constexpr double reach = 1.0;    // of the force, and the size of a cell
 constexpr double length = width * reach;
 constexpr double time_step = 2e-3;
@@ -58,9 +62,13 @@ double kinetic_energy(const std::vector<Particle> &particles) {
     return energy;
 }
 
+// How many particles are in each direction of a cell at the begin.
+int density(int cell_x) { return cell_x < width / 2 ? 6 : 2; }
+
 // The particles of a cell at the begin.
 std::vector<Particle> initial(int cell_x, int cell_y) {
     std::vector<Particle> particles;
+    int lattice = density(cell_x);
     for (int i = 0; i < lattice; ++i)
         for (int j = 0; j < lattice; ++j) {
             double x = cell_x + (i + 0.5) / lattice, y = cell_y + (j + 0.5) / lattice;
@@ -77,8 +85,10 @@ struct PairIndex {
 
 struct Cell;
 struct Pair;
+struct Director;
 towpath::ReadOnly<towpath::CollectionProxy<Cell>> cells;
 towpath::ReadOnly<towpath::CollectionProxy<Pair>> pairs;
+towpath::ReadOnly<towpath::ElementProxy<Director>> director;
 
 // The cell in some direction of another one.
 std::array<int, 2> neighbour(std::array<int, 2> cell, int dx, int dy) {
@@ -89,6 +99,7 @@ struct Cell : towpath::Chare<Cell, std::array<int, 2>> {
     std::vector<Particle> particles;
     std::uint32_t step = 0;
     int last_rank = towpath::rank(), migrations = 0;
+    double potential = 0;
     // Forces on the particles, and a part of the potential energy.
     towpath::Mailbox<towpath::View<const Vector>, double> forces;
     towpath::Mailbox<std::vector<Particle>> arrivals;
@@ -97,14 +108,11 @@ struct Cell : towpath::Chare<Cell, std::array<int, 2>> {
 
     template <class Archive>
     void serialize(Archive &archive) {
-        archive & particles & step & last_rank & migrations & forces & arrivals;
+        archive & particles & step & last_rank & migrations & potential & forces & arrivals;
     }
 
-    // Some steps, and then the potential energy in the last one, the kinetic energy, the number of
-    // particles and that of migrations of all cells.
-    towpath::Task<> run(towpath::Callback energies) {
-        migrations += towpath::rank() != std::exchange(last_rank, towpath::rank());
-        double potential = 0;
+    // Some steps. The coroutine ends then, because a cell with a method that waits cannot migrate.
+    towpath::Task<> run() {
         for (std::uint32_t end = step + steps_per_phase; step < end; ++step) {
             send_positions();
             std::vector<Vector> total(particles.size());
@@ -123,11 +131,11 @@ struct Cell : towpath::Chare<Cell, std::array<int, 2>> {
                 particles.insert(particles.end(), moved.begin(), moved.end());
             }
         }
-        std::vector<double> values{potential, kinetic_energy(particles),
-                                   static_cast<double>(particles.size()),
-                                   static_cast<double>(migrations)};
-        contribute(towpath::sum, values, energies);
+        at_sync();
     }
+
+    // Called when all cells and pairs are where they shall be in the next phase.
+    void resume_from_sync();
 
     void send_positions();
 
@@ -151,17 +159,16 @@ struct Cell : towpath::Chare<Cell, std::array<int, 2>> {
     static int direction(double coordinate, int cell) {
         return static_cast<int>(std::round(shortest(coordinate - (cell + 0.5) * reach) / reach));
     }
-
-    // Called between two phases, as a cell with a method that waits cannot migrate.
-    void move(towpath::Callback moved) {
-        migrate((towpath::rank() + 1) % towpath::ranks());
-        contribute(moved);
-    }
 };
 
 struct Pair : towpath::Chare<Pair, PairIndex> {
     // Of the cell whose positions came first.
     std::optional<std::vector<Vector>> waiting;
+
+    template <class Archive>
+    void serialize(Archive &archive) {
+        archive & waiting;
+    }
 
     // The positions of the particles of one of both cells. A cell sends those of the next step only
     // when it has the forces of this one.
@@ -176,6 +183,7 @@ struct Pair : towpath::Chare<Pair, PairIndex> {
             reply(first, forces, energy, step);
         } else if (!waiting) {
             waiting = here.keep();
+            return;
         } else {
             auto there = std::move(*waiting);
             waiting.reset();
@@ -186,7 +194,11 @@ struct Pair : towpath::Chare<Pair, PairIndex> {
             reply(are_of_first ? first : second, forces, energy, step);
             reply(are_of_first ? second : first, forces_there, 0, step);
         }
+        if ((step + 1) % steps_per_phase == 0)
+            at_sync();
     }
+    // The cells send the next positions.
+    void resume_from_sync() {}
 
     static void reply(std::array<int, 2> cell, const std::vector<Vector> &forces, double energy,
                       std::uint32_t step) {
@@ -232,31 +244,63 @@ std::array<double, 2> sequential(std::uint32_t steps) {
 
 bool are_near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
 
-int main() {
-    return towpath::run([]() -> towpath::Task<> {
+// Lets one phase follow the other. It is in the checkpoint, as all chares are.
+struct Director : towpath::Chare<Director> {
+    std::string directory;
+    std::uint32_t phase = 0;
+    bool right = true;
+
+    Director() = default;
+    explicit Director(std::string checkpoints) : directory(std::move(checkpoints)) {}
+
+    template <class Archive>
+    void serialize(Archive &archive) {
+        archive & directory & phase & right;
+    }
+
+    void next() {
+        ++phase;
+        cells->send<&Cell::run>();
+    }
+    // The potential energy in the last step, the kinetic energy, the number of particles and that of
+    // migrations of all cells.
+    void phase_ended(std::vector<double> all) {
+        auto [potential, kinetic] = sequential(phase * steps_per_phase);
+        std::printf("step %u: energy %.9f, particles %.0f, migrations of cells %.0f\n",
+                    phase * steps_per_phase, all[0] + all[1], all[2], all[3]);
+        right = right && are_near(all[0], potential) && are_near(all[1], kinetic) &&
+                all[2] == width * width * (36 + 4) / 2;
+        if (phase == phases) {
+            std::printf("particles are %s\n", right ? "right" : "wrong");
+            towpath::exit(right ? 0 : 1);
+        } else if (phase == phases / 2 && !directory.empty()) {
+            towpath::checkpoint(directory, self().callback<&Director::next>());
+        } else {
+            next();
+        }
+    }
+};
+
+void Cell::resume_from_sync() {
+    migrations += towpath::rank() != std::exchange(last_rank, towpath::rank());
+    std::vector<double> values{potential, kinetic_energy(particles),
+                               static_cast<double>(particles.size()),
+                               static_cast<double>(migrations)};
+    contribute(towpath::sum, values, director->callback<&Director::phase_ended>());
+}
+
+int main(int argc, char **argv) {
+    std::string directory = argc > 1 ? argv[1] : "";
+    auto main = [=] {
         cells = towpath::create_array<Cell>({width, width});
         pairs = towpath::create_sparse_array<Pair>();
+        director = towpath::create_chare<Director>(directory);
         for (int x = 0; x < width; ++x)
             for (int y = 0; y < width; ++y)
                 for (auto [dx, dy] : halves)
                     pairs.get()[{{x, y}, neighbour({x, y}, dx, dy)}].insert();
         pairs->done_inserting();
-        bool right = true;
-        for (std::uint32_t phase = 1; phase <= phases; ++phase) {
-            towpath::Future<std::vector<double>> energies;
-            cells->send<&Cell::run>(energies.callback());
-            auto all = co_await energies;
-            auto [potential, kinetic] = sequential(phase * steps_per_phase);
-            std::printf("step %u: energy %.9f, particles %.0f, migrations %.0f\n",
-                        phase * steps_per_phase, all[0] + all[1], all[2], all[3]);
-            right = right && are_near(all[0], potential) && are_near(all[1], kinetic) &&
-                    all[2] == width * width * lattice * lattice &&
-                    all[3] == (towpath::ranks() > 1 ? phase - 1 : 0) * width * width;
-            towpath::Future<> moved;
-            cells->send<&Cell::move>(moved.callback());
-            co_await moved;
-        }
-        std::printf("particles are %s\n", right ? "right" : "wrong");
-        towpath::exit(right ? 0 : 1);
-    });
+        director->send<&Director::next>();
+    };
+    return towpath::run(main, {.balancer = "refine", .restart = argc > 2 ? directory : ""});
 }

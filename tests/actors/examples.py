@@ -37,6 +37,14 @@ PROGRAMS = [
     ("queens", [10], "10 queens are right"),
     ("with_mpi", [], "expected {sum}"),
 ]
+# Jobs of particles, one after another: ranks, words, status, what is said.
+CHECKPOINTS = [
+    (2, ["log"], 0, "particles are right"),
+    (1, ["log", "restart"], 0, "particles are right"),
+    (4, ["log", "restart"], 0, "particles are right"),
+    (2, ["particles"], 1, "checkpoint file particles cannot be written"),
+    (2, ["nothing", "restart"], 1, "checkpoint file nothing/index.chares cannot be read"),
+]
 ON_MPICH = ("forces", "jacobi2d", "with_mpi")
 # A program whose main function throws ends with its sentence.
 REFUSED = ("jacobi2d", [5], "the number of blocks must divide 48")
@@ -77,6 +85,11 @@ def refused(prefix, directory):
     return code == 1 and sentence in output, output
 
 
+def checkpoint(prefix, directory, ranks, words, status, said):
+    code, output = run(prefix / "bin/mpiexec", ranks, directory / "particles", words)
+    return code == status and said in output, output
+
+
 def picture(directory):
     """The picture of the last run of `wave` shows something."""
     head, pixels = b"P5 128 128 255\n", (directory / "wave.pgm").read_bytes()
@@ -108,6 +121,9 @@ def checks(prefix, directory):
                    lambda row=(name, arguments, said): right_on_mpich(directory, *row))
         if name == "wave":
             yield "picture of wave", lambda: picture(directory)
+    for ranks, words, *expected in CHECKPOINTS:
+        yield (f"particles {' '.join(words)}, {ranks} ranks",
+               lambda row=(ranks, words, *expected): checkpoint(prefix, directory, *row))
     yield "refused argument", lambda: refused(prefix, directory)
     yield "fragments of docs/chares.md", fragments
 
