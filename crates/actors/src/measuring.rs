@@ -36,7 +36,10 @@ impl Runtime {
     /// A method is about to run.
     #[inline]
     pub(crate) fn method_begins(&self) -> Option<u64> {
-        self.measures.get().then(|| self.state.borrow().layer.time())
+        self.measures.get().then(|| {
+            let state = &mut *self.state.borrow_mut();
+            state.clocks.begin(state.layer.as_ref())
+        })
     }
 
     /// It has ended.
