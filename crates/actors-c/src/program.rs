@@ -51,6 +51,7 @@ impl Program {
     }
 
     /// Calls an entry method of an object.
+    #[inline]
     fn call(
         &self,
         runtime: &Runtime,
