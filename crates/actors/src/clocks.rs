@@ -31,7 +31,7 @@ impl Clocks {
         if !self.is_long {
             return layer.time();
         }
-        *self = Clocks::read(layer);
+        *self = Clocks { is_long: true, ..Clocks::read(layer) };
         self.time
     }
 
