@@ -24,6 +24,8 @@ def balancing_jobs(program):
     for balancer in BALANCERS:
         for ranks in (1, 2, 5):
             yield f"{balancer}, {ranks} ranks", ranks, [program, balancer], {}, 0, r"^ok$"
+    said = "a Stubborn cannot be measured for load balancing: not me"
+    yield "an element throws", 2, [program, "greedy", "throws"], {}, 1, said
     setting = {"TOWPATH_CHARES_BALANCER": "best"}
     yield "unknown balancer", 2, [program], setting, 1, "there is no balancer best; balancers are"
 

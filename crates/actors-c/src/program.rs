@@ -195,8 +195,7 @@ impl Chares for Program {
         // SAFETY: the function is called as the header says. The object exists (`object`).
         let bytes = unsafe { packed_bytes(functions.context, object(target)) };
         if let Err(reason) = outcome() {
-            let reason = format!("measuring {} failed: {reason}", self.chare_name(chare));
-            runtime.fail(ActorError::Main { reason });
+            runtime.fail(ActorError::Measuring { chare: self.chare_name(chare), reason });
         }
         bytes as u64
     }

@@ -65,6 +65,9 @@ pub enum ActorError {
     /// Only elements of arrays are balanced.
     #[error("at_sync was called for {chare}{index}, which is no element of an array")]
     NotInArray { chare: String, index: Index },
+    /// The function that says how many bytes an object has when it is packed has failed.
+    #[error("a {chare} cannot be measured for load balancing: {reason}")]
+    Measuring { chare: String, reason: String },
     /// Ranks run different programs.
     #[error("rank {rank} cannot begin: {reason}")]
     Begin { rank: u32, reason: String },

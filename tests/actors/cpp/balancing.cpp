@@ -113,6 +113,13 @@ struct Heavy : Chare<Heavy> {
     }
 };
 
+// Cannot be packed.
+struct Stubborn : Chare<Stubborn> {
+    void serialize(auto &) { throw std::runtime_error("not me"); }
+    void go(Callback) { at_sync(); }
+    void resume_from_sync() {}
+};
+
 // Its elements are ready twice.
 struct Twice : Chare<Twice> {
     Callback done;
@@ -147,10 +154,12 @@ Task<R> result_of(int size) {
     co_return co_await result;
 }
 
-// balancing [BALANCER]
+// balancing [BALANCER [throws]]
 int main(int argc, char **argv) {
     std::string balancer = argc > 1 ? argv[1] : "rotate";
     auto main = [=]() -> Task<> {
+        if (argc > 2)
+            co_await result_of<Stubborn, void>(elements);
         auto loads = co_await result_of<Worker, std::vector<int>>(elements);
         int migrations = loads.back(), all = elements / 4 * 6;
         loads.pop_back();
