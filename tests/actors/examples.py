@@ -3,6 +3,9 @@
 ranks of an installed Towpath, and some on MPICH. The programs compare what they compute with a
 sequential result. Checks also that the fragments in docs/chares.md are lines of the examples.
 
+Programs of examples/ampi must say the same as ranks of MPI and as chares, and those of
+ampi/failures.c end with a sentence.
+
     examples.py
     examples.py --prefix DIRECTORY --filter wave
 """
@@ -21,6 +24,7 @@ sys.path.insert(0, str(HERE.parent))
 import environments  # noqa: E402
 
 EXAMPLES = environments.ROOT / "examples/chares"
+AMPI = environments.ROOT / "examples/ampi"
 GUIDE = environments.ROOT / "docs/chares.md"
 RANKS = (1, 2, 4)
 LIMIT = 30
@@ -48,12 +52,45 @@ CHECKPOINTS = [
 ON_MPICH = ("forces", "jacobi2d", "with_mpi")
 # A program whose main function throws ends with its sentence.
 REFUSED = ("jacobi2d", [5], "the number of blocks must divide 48")
+# Programs of MPI: so many ranks on so many processes.
+AMPI_PROGRAMS = [("heat", [100, 200]), ("calls", [])]
+AMPI_RANKS, AMPI_PROCESSES = (8, 5), (1, 2, 3)
+# Cases of ampi/failures.c: the sentence, and the code if it is not 1.
+AMPI_FAILURES = {
+    "truncation": r"MPI_Recv: from rank 1 with tag 3, 80 bytes are sent, but 40 bytes are received",
+    "long truncation": r"MPI_Wait: .* 120000 bytes are sent, but 119996 bytes .* be truncated",
+    "parts of elements": r"12 bytes are no whole number of elements of a derived datatype of 8",
+    "bcast": r"virtual rank\[[24]\] failed: MPI_Bcast: .* 20 bytes are sent, but 16 bytes",
+    "gather": r"MPI_Gather: of a rank to itself, 12 bytes are sent, but 8 bytes are received",
+    "destination": r"virtual rank\[3\] failed: MPI_Send: the destination 8 is no rank .* 0 to 7",
+    "source": r"MPI_Recv: the source -7 is no rank of the communicator, whose ranks are 0 to 7",
+    "root": r"MPI_Bcast: the root 8 is no rank of the communicator",
+    "tag": r"MPI_Send: the tag -5 is negative",
+    "count": r"MPI_Send: the count -1 is negative",
+    "null": r"MPI_Send: the buffer of 2 elements is a null pointer",
+    "freed": r"MPI_Barrier: the communicator is none that this rank has; it may have been freed",
+    "world": r"MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed",
+    "request": r"MPI_Wait: the request is none of this rank, or was completed before",
+    "cart": r"MPI_Cart_create: the grid has more ranks than the communicator, 8",
+    "deadlock": r"no rank has anything left to do",
+    "circle": r"no rank has anything left to do",
+    "unknown": (r"MPI_Ibarrier: argument comm \(0x1f1\) is not a communicator", 5),
+    "aborts": ("", 17),
+    "code": ("", 9),
+}
 
 
 def build(prefix, directory):
     flags = ["CXXFLAGS=-O2 -Wall -Wextra -Werror", f"PREFIX={prefix}", f"OUT={directory}"]
     environments.command(["make", f"-j{os.cpu_count()}", "-C", EXAMPLES, *flags],
                          "examples-chares.log")
+
+
+def build_ampi(prefix, directory):
+    flags = [f"{name}=-O2 -Wall -Wextra -Werror" for name in ("CFLAGS", "CXXFLAGS")]
+    environments.command(["make", f"-j{os.cpu_count()}", "-C", AMPI, *flags, f"PREFIX={prefix}",
+                          f"OUT={directory}", "PROGRAMS=heat calls failures",
+                          f"CPPFLAGS=-I{AMPI}", f"VPATH=..:{HERE / 'ampi'}"], "examples-ampi.log")
 
 
 def run(mpiexec, ranks, program, arguments, **extra):
@@ -90,6 +127,26 @@ def checkpoint(prefix, directory, ranks, words, status, said):
     return code == status and said in output, output
 
 
+def same_as_mpi(prefix, directory, name, arguments, ranks, processes):
+    """A program says the same with chares as ranks; times are not compared."""
+    mpiexec = prefix / "bin/mpiexec"
+    code, expected = run(mpiexec, ranks, directory / f"{name}_mpi", arguments)
+    if code != 0:
+        return False, expected
+    code, output = run(mpiexec, processes, directory / name, [*arguments, f"+vp{ranks}"])
+    return code == 0 and expected != "" and untimed(output) == untimed(expected), output
+
+
+def untimed(output):
+    return re.sub(r" in [\d.]+ s$", "", output, flags=re.MULTILINE)
+
+
+def ampi_failure(prefix, directory, case, expected):
+    sentence, wanted = expected if isinstance(expected, tuple) else (expected, 1)
+    code, output = run(prefix / "bin/mpiexec", 3, directory / "failures", [case], AMPI_VP=8)
+    return code == wanted and re.search(sentence, output) is not None, f"{code}: {output}"
+
+
 def picture(directory):
     """The picture of the last run of `wave` shows something."""
     head, pixels = b"P5 128 128 255\n", (directory / "wave.pgm").read_bytes()
@@ -124,6 +181,15 @@ def checks(prefix, directory):
     for ranks, words, *expected in CHECKPOINTS:
         yield (f"particles {' '.join(words)}, {ranks} ranks",
                lambda row=(ranks, words, *expected): checkpoint(prefix, directory, *row))
+    for name, arguments in AMPI_PROGRAMS:
+        for ranks in AMPI_RANKS:
+            for processes in AMPI_PROCESSES:
+                yield (f"{name} of ampi, {ranks} ranks on {processes} processes",
+                       lambda row=(name, arguments, ranks, processes):
+                       same_as_mpi(prefix, directory, *row))
+    for case, expected in AMPI_FAILURES.items():
+        yield (f"failure of ampi: {case}",
+               lambda row=(case, expected): ampi_failure(prefix, directory, *row))
     yield "refused argument", lambda: refused(prefix, directory)
     yield "fragments of docs/chares.md", fragments
 
@@ -136,6 +202,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         build(options.prefix.resolve(), directory)
+        build_ampi(options.prefix.resolve(), directory)
         found = checks(options.prefix.resolve(), Path(directory))
         environments.report(((name, *check()) for name, check in found
                              if re.search(options.filter, name)), tail=100)
