@@ -3,7 +3,7 @@
 ranks of an installed Towpath, and some on MPICH. The programs compare what they compute with a
 sequential result. Checks also that the fragments in docs/chares.md are lines of the examples.
 
-Programs of examples/ampi must say the same as ranks of MPI and as chares, and those of
+So does the example in Rust, crates/actors-rust/examples. Programs of examples/ampi must say the same as ranks of MPI and as chares, and those of
 ampi/failures.c end with a sentence.
 
     examples.py
@@ -49,6 +49,12 @@ CHECKPOINTS = [
     (2, ["particles"], 1, "checkpoint file particles cannot be written"),
     (2, ["nothing", "restart"], 1, "checkpoint file nothing/index.chares cannot be read"),
 ]
+# In Rust.
+CARGO = os.environ.get("CARGO", "cargo")
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", environments.ROOT / "target"))
+ROD_SOURCE = environments.ROOT / "crates/actors-rust/examples/rod.rs"
+BUILD_ROD = [CARGO, "build", "-q", "-p", "towpath-actors-rust", "--example", "rod"]
+ROD = TARGET / "debug/examples/rod"
 ON_MPICH = ("forces", "jacobi2d", "with_mpi")
 # A program whose main function throws ends with its sentence.
 REFUSED = ("jacobi2d", [5], "the number of blocks must divide 48")
@@ -147,6 +153,11 @@ def ampi_failure(prefix, directory, case, expected):
     return code == wanted and re.search(sentence, output) is not None, f"{code}: {output}"
 
 
+def rod(mpiexec, library, ranks):
+    code, output = run(mpiexec, ranks, ROD, [8], LD_LIBRARY_PATH=library)
+    return code == 0 and "8 of 8 parts of the rod are right" in output, output
+
+
 def picture(directory):
     """The picture of the last run of `wave` shows something."""
     head, pixels = b"P5 128 128 255\n", (directory / "wave.pgm").read_bytes()
@@ -155,9 +166,9 @@ def picture(directory):
 
 
 def fragments():
-    """The fragments of C++ in the guide that no example contains as they are."""
-    sources = [plain(path.read_text()) for path in EXAMPLES.glob("*.cpp")]
-    found = re.findall(r"^```cpp\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+    """The fragments of C++ and Rust in the guide that no example contains as they are."""
+    sources = [plain(path.read_text()) for path in [*EXAMPLES.glob("*.cpp"), ROD_SOURCE]]
+    found = re.findall(r"^```(?:cpp|rust)\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     unknown = [part for part in found if not any(plain(part) in source for source in sources)]
     return len(found) > 5 and not unknown, "\n".join(["not in examples/chares:", *unknown])
 
@@ -181,6 +192,11 @@ def checks(prefix, directory):
     for ranks, words, *expected in CHECKPOINTS:
         yield (f"particles {' '.join(words)}, {ranks} ranks",
                lambda row=(ranks, words, *expected): checkpoint(prefix, directory, *row))
+    mpich = environments.venv("mpich")
+    for ranks in RANKS:
+        yield (f"rod in Rust, {ranks} ranks",
+               lambda ranks=ranks: rod(prefix / "bin/mpiexec", prefix / "lib", ranks))
+    yield "rod in Rust on MPICH", lambda: rod(mpich / "bin/mpiexec", mpich / "lib", 2)
     for name, arguments in AMPI_PROGRAMS:
         for ranks in AMPI_RANKS:
             for processes in AMPI_PROCESSES:
@@ -203,6 +219,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         build(options.prefix.resolve(), directory)
         build_ampi(options.prefix.resolve(), directory)
+        environments.command(BUILD_ROD, "examples-rust.log")
         found = checks(options.prefix.resolve(), Path(directory))
         environments.report(((name, *check()) for name, check in found
                              if re.search(options.filter, name)), tail=100)
