@@ -3,8 +3,8 @@
 ranks of an installed Towpath, and some on MPICH. The programs compare what they compute with a
 sequential result. Checks also that the fragments in docs/chares.md are lines of the examples.
 
-So does the example in Rust, crates/actors-rust/examples. Programs of examples/ampi must say the same as ranks of MPI and as chares, and those of
-ampi/failures.c end with a sentence.
+So does the example in Rust, crates/actors-rust/examples. Programs of examples/ampi must say the same
+as ranks of MPI and as chares, and those of ampi/failures.c end with a sentence.
 
     examples.py
     examples.py --prefix DIRECTORY --filter wave

@@ -23,8 +23,8 @@ use proc_macro::TokenStream;
 ///
 /// A parameter is of a type that serde can write and read, or a slice `&[T]` of plain elements. For
 /// a type `Cell`, the trait `CellProxy` has the entry methods for proxies, and a callback for each
-/// one that has no parameters or a slice alone: `done_callback` of `done`. The trait is as visible as
-/// the constructor.
+/// one that has no parameters or a slice alone: `done_callback` of `done`. The trait is as visible
+/// as the constructor.
 ///
 /// `#[chares(migrate)]` says that chares of this type migrate; the type implements serde's traits.
 #[proc_macro_attribute]

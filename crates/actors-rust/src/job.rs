@@ -80,8 +80,8 @@ impl Job {
     }
 
     /// Runs the job over the MPI library of the process; without one, `libmpi_abi.so.1` is loaded.
-    /// All ranks of `MPI_COMM_WORLD` call this. The main function is called on rank 0, and makes the
-    /// first chares. Returns the code of the job, once something has called [`exit`].
+    /// All ranks of `MPI_COMM_WORLD` call this. The main function is called on rank 0, and makes
+    /// the first chares. Returns the code of the job, once something has called [`exit`].
     ///
     /// # Errors
     /// There is no MPI library, or something on this rank has ended the job.

@@ -1,9 +1,9 @@
 //! Message-driven objects (chares) in Rust.
 //!
-//! A chare is a value of a type whose methods other chares invoke by messages. Towpath places chares
-//! on the ranks of a job, and methods of one run one at a time. The attribute [`macro@chares`] makes
-//! the methods of an `impl` block entry methods, and writes a trait with the same methods for
-//! proxies: [`Proxy`] names all chares of an array or group, [`Element`] one.
+//! A chare is a value of a type whose methods other chares invoke by messages. Towpath places
+//! chares on the ranks of a job, and methods of one run one at a time. The attribute
+//! [`macro@chares`] makes the methods of an `impl` block entry methods, and writes a trait with the
+//! same methods for proxies: [`Proxy`] names all chares of an array or group, [`Element`] one.
 //!
 //! ```no_run
 //! use towpath_actors_rust::{Callback, Context, Job, Outcome, Sum, callback, chares, exit};
