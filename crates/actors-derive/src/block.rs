@@ -8,25 +8,25 @@ use syn::{
 };
 
 /// A type of chares.
-pub(crate) struct Block {
+pub(crate) struct ChareBlock {
     pub(crate) name: Ident,
     pub(crate) migrates: bool,
     /// As it was, without the attributes.
     pub(crate) item: ItemImpl,
     pub(crate) visibility: Visibility,
-    pub(crate) constructor: Method,
-    pub(crate) entries: Vec<Method>,
+    pub(crate) constructor: ChareMethod,
+    pub(crate) entries: Vec<ChareMethod>,
 }
 
 /// The constructor or an entry method.
-pub(crate) struct Method {
+pub(crate) struct ChareMethod {
     pub(crate) name: Ident,
     /// Its documentation.
     pub(crate) documentation: Vec<Attribute>,
-    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<ChareParameter>,
 }
 
-pub(crate) struct Parameter {
+pub(crate) struct ChareParameter {
     pub(crate) name: Ident,
     pub(crate) kind: ParameterKind,
 }
@@ -39,7 +39,7 @@ pub(crate) enum ParameterKind {
 }
 
 /// Reads a block.
-pub(crate) fn read(options: TokenStream, item: TokenStream) -> Result<Block> {
+pub(crate) fn read(options: TokenStream, item: TokenStream) -> Result<ChareBlock> {
     let migrates = read_options(options)?;
     let mut item: ItemImpl = syn::parse2(item)?;
     let name = type_name(&item)?;
@@ -47,23 +47,23 @@ pub(crate) fn read(options: TokenStream, item: TokenStream) -> Result<Block> {
     for part in &mut item.items {
         let ImplItem::Fn(function) = part else { continue };
         match role(function)? {
-            Some(Role::Constructor) if constructor.is_some() => {
+            Some(MethodRole::Constructor) if constructor.is_some() => {
                 return Err(Error::new(function.sig.span(), "a chare has one #[constructor]"));
             }
-            Some(Role::Constructor) => {
+            Some(MethodRole::Constructor) => {
                 visibility = function.vis.clone();
-                constructor = Some(read_method(function, Role::Constructor)?);
+                constructor = Some(read_method(function, MethodRole::Constructor)?);
             }
-            Some(Role::Entry) => entries.push(read_method(function, Role::Entry)?),
+            Some(MethodRole::Entry) => entries.push(read_method(function, MethodRole::Entry)?),
             None => {}
         }
     }
     let constructor = constructor.ok_or_else(|| {
         let text = "a chare has a function with the attribute #[constructor], which takes \
-                    `&Context<Self>` and parameters, and returns Self";
+                    `&ChareContext<Self>` and parameters, and returns Self";
         Error::new(item.self_ty.span(), text)
     })?;
-    Ok(Block { name, migrates, item, visibility, constructor, entries })
+    Ok(ChareBlock { name, migrates, item, visibility, constructor, entries })
 }
 
 fn read_options(options: TokenStream) -> Result<bool> {
@@ -91,19 +91,19 @@ fn type_name(item: &ItemImpl) -> Result<Ident> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Role {
+enum MethodRole {
     Constructor,
     Entry,
 }
 
 /// Takes the attribute that says what a function is.
-fn role(function: &mut ImplItemFn) -> Result<Option<Role>> {
+fn role(function: &mut ImplItemFn) -> Result<Option<MethodRole>> {
     let mut found = None;
     let mut error = None;
     function.attrs.retain(|attribute| {
         let role = match attribute.path() {
-            path if path.is_ident("constructor") => Role::Constructor,
-            path if path.is_ident("entry") => Role::Entry,
+            path if path.is_ident("constructor") => MethodRole::Constructor,
+            path if path.is_ident("entry") => MethodRole::Entry,
             _ => return true,
         };
         if !matches!(attribute.meta, Meta::Path(_)) {
@@ -117,7 +117,7 @@ fn role(function: &mut ImplItemFn) -> Result<Option<Role>> {
     error.map_or(Ok(found), Err)
 }
 
-fn read_method(function: &ImplItemFn, role: Role) -> Result<Method> {
+fn read_method(function: &ImplItemFn, role: MethodRole) -> Result<ChareMethod> {
     let signature = &function.sig;
     let refused = |what: &str| Err(Error::new(signature.span(), what));
     if signature.asyncness.is_some() {
@@ -127,7 +127,7 @@ fn read_method(function: &ImplItemFn, role: Role) -> Result<Method> {
         return refused("an entry method or constructor has no type parameters or lifetimes");
     }
     let mut inputs = signature.inputs.iter();
-    if role == Role::Entry {
+    if role == MethodRole::Entry {
         match inputs.next() {
             Some(FnArg::Receiver(this)) if matches!(this.kind, ReceiverKind::Reference(..)) => {}
             _ => return refused("an entry method takes `&mut self` or `&self`"),
@@ -137,34 +137,35 @@ fn read_method(function: &ImplItemFn, role: Role) -> Result<Method> {
         Some(FnArg::Typed(argument)) if is_context(&argument.ty) => {}
         _ => {
             return refused(
-                "an entry method takes the context, `&Context<Self>`, behind `self`; a constructor \
+                "an entry method takes the context, `&ChareContext<Self>`, behind `self`; a constructor \
                  takes it first",
             );
         }
     }
     let parameters = inputs.map(read_parameter).collect::<Result<Vec<_>>>()?;
     let array = parameters.iter().find(|one| matches!(one.kind, ParameterKind::Array(_)));
-    if let (Role::Constructor, Some(array)) = (role, array) {
+    if let (MethodRole::Constructor, Some(array)) = (role, array) {
         let text = "a constructor has no arrays: its parameters are owned, as Vec<T>";
         return Err(Error::new(array.name.span(), text));
     }
     let is_documentation = |attribute: &&Attribute| attribute.path().is_ident("doc");
     let documentation = function.attrs.iter().filter(is_documentation).cloned().collect();
-    Ok(Method { name: signature.ident.clone(), documentation, parameters })
+    Ok(ChareMethod { name: signature.ident.clone(), documentation, parameters })
 }
 
-/// Whether a type is `&Context<...>`.
+/// Whether a type is `&ChareContext<...>`.
 fn is_context(of: &Type) -> bool {
     let Type::Reference(reference) = of else { return false };
     let Type::Path(path) = &*reference.elem else { return false };
     let last = path.path.segments.last();
     reference.mutability.is_none()
         && last.is_some_and(|last| {
-            last.ident == "Context" && matches!(last.arguments, PathArguments::AngleBracketed(_))
+            last.ident == "ChareContext"
+                && matches!(last.arguments, PathArguments::AngleBracketed(_))
         })
 }
 
-fn read_parameter(input: &FnArg) -> Result<Parameter> {
+fn read_parameter(input: &FnArg) -> Result<ChareParameter> {
     let FnArg::Typed(argument) = input else {
         return Err(Error::new(input.span(), "`self` is the first parameter"));
     };
@@ -184,5 +185,5 @@ fn read_parameter(input: &FnArg) -> Result<Parameter> {
         },
         _ => ParameterKind::Owned(argument.ty.clone()),
     };
-    Ok(Parameter { name: pattern.ident.clone(), kind })
+    Ok(ChareParameter { name: pattern.ident.clone(), kind })
 }

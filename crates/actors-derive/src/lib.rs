@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  block   the impl block: its constructor, its entry methods, their parameters; what is refused
-//!  output  what is written: the trait Chare, and the trait of the proxies
+//!  output  what is written: the trait ChareType, and the trait of the proxies
 //! ```
 
 #![forbid(unsafe_code)]
@@ -16,10 +16,10 @@ use proc_macro::TokenStream;
 
 /// Makes the methods of an `impl` block entry methods of chares.
 ///
-/// One function has the attribute `#[constructor]`. It takes the context, `&Context<Self>`, and its
-/// parameters, and returns the value. Methods with the attribute `#[entry]` take `&mut self`, the
-/// context and their parameters; they return nothing, or a `Result`. Other functions stay as they
-/// are.
+/// One function has the attribute `#[constructor]`. It takes the context, `&ChareContext<Self>`,
+/// and its parameters, and returns the value. Methods with the attribute `#[entry]` take `&mut
+/// self`, the context and their parameters; they return nothing, or a `Result`. Other functions
+/// stay as they are.
 ///
 /// A parameter is of a type that serde can write and read, or a slice `&[T]` of plain elements. For
 /// a type `Cell`, the trait `CellProxy` has the entry methods for proxies, and a callback for each

@@ -4,7 +4,7 @@ use quote::quote;
 
 use crate::{block, output};
 
-const CONSTRUCTOR: &str = "#[constructor] fn new(_: &Context<Cell>) -> Cell { Cell }";
+const CONSTRUCTOR: &str = "#[constructor] fn new(_: &ChareContext<Cell>) -> Cell { Cell }";
 
 /// What the macro says of a block of `Cell` with these functions.
 fn refusal(options: &str, functions: &str) -> String {
@@ -23,35 +23,43 @@ fn entry(signature: &str) -> String {
 
 #[test]
 fn parameters_are_owned_or_slices() {
-    assert_eq!(entry("fn go(&mut self, c: &Context<Cell>, a: i32, b: &[f64], d: Vec<u8>)"), "");
+    assert_eq!(
+        entry("fn go(&mut self, c: &ChareContext<Cell>, a: i32, b: &[f64], d: Vec<u8>)"),
+        ""
+    );
     for wrong in ["&str", "&mut [f64]", "&Vec<u8>"] {
-        let said = entry(&format!("fn go(&mut self, c: &Context<Cell>, a: {wrong})"));
+        let said = entry(&format!("fn go(&mut self, c: &ChareContext<Cell>, a: {wrong})"));
         assert!(said.contains("a parameter is owned"), "{wrong}: {said}");
     }
-    let said = entry("fn go(&mut self, c: &Context<Cell>, (a, b): (i32, i32))");
+    let said = entry("fn go(&mut self, c: &ChareContext<Cell>, (a, b): (i32, i32))");
     assert!(said.contains("has a name"), "{said}");
 }
 
 #[test]
 fn entry_methods_take_self_and_the_context() {
-    for wrong in ["fn go(c: &Context<Cell>)", "fn go(self, c: &Context<Cell>)", "fn go()"] {
+    for wrong in ["fn go(c: &ChareContext<Cell>)", "fn go(self, c: &ChareContext<Cell>)", "fn go()"]
+    {
         assert!(entry(wrong).contains("takes `&mut self`"), "{wrong}");
     }
-    for wrong in ["fn go(&mut self)", "fn go(&mut self, a: i32)", "fn go(&self, c: Context<Cell>)"]
+    for wrong in
+        ["fn go(&mut self)", "fn go(&mut self, a: i32)", "fn go(&self, c: ChareContext<Cell>)"]
     {
         assert!(entry(wrong).contains("takes the context"), "{wrong}");
     }
-    assert!(entry("async fn go(&mut self, c: &Context<Cell>)").contains("not async"));
-    assert!(entry("fn go<T>(&mut self, c: &Context<Cell>, a: T)").contains("no type parameters"));
+    assert!(entry("async fn go(&mut self, c: &ChareContext<Cell>)").contains("not async"));
+    assert!(
+        entry("fn go<T>(&mut self, c: &ChareContext<Cell>, a: T)").contains("no type parameters")
+    );
 }
 
 #[test]
 fn one_constructor() {
     assert!(refusal("", CONSTRUCTOR).contains("one #[constructor]"));
     assert!(refusal_of("", "impl Cell {}").contains("attribute #[constructor]"));
-    let twice = "#[entry] #[entry] fn go(&mut self, c: &Context<Cell>) {}";
+    let twice = "#[entry] #[entry] fn go(&mut self, c: &ChareContext<Cell>) {}";
     assert!(refusal("", twice).contains("once"));
-    let array = "impl Cell { #[constructor] fn new(c: &Context<Cell>, a: &[u8]) -> Cell { Cell } }";
+    let array =
+        "impl Cell { #[constructor] fn new(c: &ChareContext<Cell>, a: &[u8]) -> Cell { Cell } }";
     assert!(refusal_of("", array).contains("a constructor has no arrays"));
 }
 
@@ -62,7 +70,8 @@ fn the_block_is_of_a_type_of_its_own() {
     assert!(refusal_of("", "impl other::Cell {}").contains("of this module"));
     assert!(refusal("moves", "").contains("`migrate`"));
     assert!(
-        refusal("", "#[entry(fast)] fn go(&self, c: &Context<Cell>) {}").contains("no options")
+        refusal("", "#[entry(fast)] fn go(&self, c: &ChareContext<Cell>) {}")
+            .contains("no options")
     );
     assert_eq!(refusal("migrate", ""), "");
 }
@@ -72,11 +81,11 @@ fn proxies_have_the_entry_methods() {
     let item = quote! {
         impl Cell {
             #[constructor]
-            pub(crate) fn new(_: &Context<Cell>, length: u32) -> Cell { Cell }
+            pub(crate) fn new(_: &ChareContext<Cell>, length: u32) -> Cell { Cell }
             #[entry]
-            fn receive(&mut self, _: &Context<Cell>, forces: &[f64]) {}
+            fn receive(&mut self, _: &ChareContext<Cell>, forces: &[f64]) {}
             #[entry]
-            fn add(&mut self, _: &Context<Cell>, step: u32) {}
+            fn add(&mut self, _: &ChareContext<Cell>, step: u32) {}
             fn other(&self) {}
         }
     };

@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 use towpath_actors_rust::{
-    ChareError, Context, Element, Job, chares, create_array, create_chare, exit, rank, ranks,
+    ChareContext, ChareError, ChareJob, ElementProxy, chares, create_array, create_chare, exit,
+    rank, ranks,
 };
 
 const CELLS: usize = 1 << 18;
@@ -38,13 +39,13 @@ struct Part {
     waits: bool,
     /// Ends of the neighbours: the step, whether it is the left one, the temperature.
     ends: Vec<(u32, bool, f64)>,
-    judge: Element<Judge>,
+    judge: ElementProxy<Judge>,
 }
 
 #[chares(migrate)]
 impl Part {
     #[constructor]
-    fn new(context: &Context<Part>, parts: usize, judge: Element<Judge>) -> Part {
+    fn new(context: &ChareContext<Part>, parts: usize, judge: ElementProxy<Judge>) -> Part {
         let first = context.coordinate(0) as usize * (CELLS / parts);
         let cells = beginning()[first..first + CELLS / parts].to_vec();
         Part { cells, parts, step: 0, waits: true, ends: Vec::new(), judge }
@@ -52,20 +53,20 @@ impl Part {
 
     /// The end of a neighbour at a step.
     #[entry]
-    fn end(&mut self, context: &Context<Part>, step: u32, is_left: bool, end: f64) {
+    fn end(&mut self, context: &ChareContext<Part>, step: u32, is_left: bool, end: f64) {
         self.ends.push((step, is_left, end));
         self.advance(context);
     }
 
     /// All parts are there, or have migrated.
     #[entry]
-    fn go_on(&mut self, context: &Context<Part>) {
+    fn go_on(&mut self, context: &ChareContext<Part>) {
         self.waits = false;
         self.tell_neighbours(context);
         self.advance(context);
     }
 
-    fn tell_neighbours(&self, context: &Context<Part>) {
+    fn tell_neighbours(&self, context: &ChareContext<Part>) {
         let own = context.coordinate(0);
         if own > 0 {
             context.all().element([own - 1]).end(self.step, false, self.cells[0]);
@@ -76,7 +77,7 @@ impl Part {
     }
 
     /// Takes the end of a neighbour at this step, or its own end at those of the rod.
-    fn end_of(&self, context: &Context<Part>, is_left: bool) -> Option<f64> {
+    fn end_of(&self, context: &ChareContext<Part>, is_left: bool) -> Option<f64> {
         let outer = if is_left { 0 } else { self.parts - 1 };
         if context.coordinate(0) as usize == outer {
             return self.cells.get(if is_left { 0 } else { self.cells.len() - 1 }).copied();
@@ -86,7 +87,7 @@ impl Part {
     }
 
     /// Does the steps for which both ends are there.
-    fn advance(&mut self, context: &Context<Part>) {
+    fn advance(&mut self, context: &ChareContext<Part>) {
         while !self.waits {
             let ends = (self.end_of(context, true), self.end_of(context, false));
             let (Some(left), Some(right)) = ends else { return };
@@ -107,7 +108,7 @@ impl Part {
     }
 
     /// The cells belong to the transfer until the judge has read them.
-    fn finish(&mut self, context: &Context<Part>) {
+    fn finish(&mut self, context: &ChareContext<Part>) {
         let cells = std::mem::take(&mut self.cells);
         let lent = context.lend(cells, |part, context, cells| {
             part.cells = cells;
@@ -127,7 +128,7 @@ struct Judge {
 #[chares]
 impl Judge {
     #[constructor]
-    fn new(_: &Context<Judge>, parts: usize) -> Judge {
+    fn new(_: &ChareContext<Judge>, parts: usize) -> Judge {
         let mut expected = beginning();
         for _ in 0..STEPS {
             expected = step(&expected, expected[0], expected[CELLS - 1]);
@@ -136,13 +137,13 @@ impl Judge {
     }
 
     #[entry]
-    fn compare(&mut self, _: &Context<Judge>, part: usize, cells: &[f64]) {
+    fn compare(&mut self, _: &ChareContext<Judge>, part: usize, cells: &[f64]) {
         let first = part * cells.len();
         self.right += usize::from(self.expected[first..first + cells.len()] == *cells);
     }
 
     #[entry]
-    fn all_are_back(&mut self, _: &Context<Judge>) {
+    fn all_are_back(&mut self, _: &ChareContext<Judge>) {
         let (right, parts) = (self.right, self.parts);
         println!("{right} of {parts} parts of the rod are right");
         exit(if right == parts { 0 } else { 1 });
@@ -155,7 +156,7 @@ fn main() {
         eprintln!("the number of parts must divide {CELLS}");
         std::process::exit(1);
     }
-    let job = Job::new().chare::<Judge>().chare::<Part>();
+    let job = ChareJob::new().chare::<Judge>().chare::<Part>();
     let code = job.run(|| {
         let judge = create_chare::<Judge>(None, (parts,))?;
         create_array::<Part>(&[parts as u32], (parts, judge))?.go_on();

@@ -9,47 +9,47 @@ use bytemuck::Pod;
 
 use towpath_actors::{ArrayMemory, ChareCallback, ChareId, MessageArray, Runtime};
 
-use crate::job::{current, noticed};
+use crate::current::{current, noticed};
 
 /// What a caller passes for a parameter `&[T]`: a slice or a vector, which are copied into the
-/// message, or a buffer that is lent ([`crate::Context::lend`]).
-pub enum Array<'a, T> {
+/// message, or a buffer that is lent ([`crate::ChareContext::lend`]).
+pub enum SentSlice<'a, T> {
     /// Copied.
     Copied(&'a [T]),
     /// Sent from where it is.
     Lent(Lent<T>),
 }
 
-impl<T: Pod> Array<'_, T> {
+impl<T: Pod> SentSlice<'_, T> {
     pub(crate) fn of_message(self, runtime: &Runtime) -> MessageArray {
         match self {
-            Array::Copied(elements) => runtime.copied_array(bytemuck::cast_slice(elements)),
-            Array::Lent(lent) => lent.array,
+            SentSlice::Copied(elements) => runtime.copied_array(bytemuck::cast_slice(elements)),
+            SentSlice::Lent(lent) => lent.array,
         }
     }
 }
 
-impl<'a, T> From<&'a [T]> for Array<'a, T> {
-    fn from(elements: &'a [T]) -> Array<'a, T> {
-        Array::Copied(elements)
+impl<'a, T> From<&'a [T]> for SentSlice<'a, T> {
+    fn from(elements: &'a [T]) -> SentSlice<'a, T> {
+        SentSlice::Copied(elements)
     }
 }
 
-impl<'a, T, const N: usize> From<&'a [T; N]> for Array<'a, T> {
-    fn from(elements: &'a [T; N]) -> Array<'a, T> {
-        Array::Copied(elements)
+impl<'a, T, const N: usize> From<&'a [T; N]> for SentSlice<'a, T> {
+    fn from(elements: &'a [T; N]) -> SentSlice<'a, T> {
+        SentSlice::Copied(elements)
     }
 }
 
-impl<'a, T> From<&'a Vec<T>> for Array<'a, T> {
-    fn from(elements: &'a Vec<T>) -> Array<'a, T> {
-        Array::Copied(elements)
+impl<'a, T> From<&'a Vec<T>> for SentSlice<'a, T> {
+    fn from(elements: &'a Vec<T>) -> SentSlice<'a, T> {
+        SentSlice::Copied(elements)
     }
 }
 
-impl<'a, T> From<Lent<T>> for Array<'a, T> {
-    fn from(lent: Lent<T>) -> Array<'a, T> {
-        Array::Lent(lent)
+impl<'a, T> From<Lent<T>> for SentSlice<'a, T> {
+    fn from(lent: Lent<T>) -> SentSlice<'a, T> {
+        SentSlice::Lent(lent)
     }
 }
 
@@ -60,15 +60,15 @@ pub struct Lent<T> {
 }
 
 /// The memory of a buffer, which its owner gets back.
-struct Buffer<T>(Rc<Vec<T>>);
+struct LentMemory<T>(Rc<Vec<T>>);
 
-impl<T> fmt::Debug for Buffer<T> {
+impl<T> fmt::Debug for LentMemory<T> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "a buffer of {} elements", self.0.len())
     }
 }
 
-impl<T: Pod> ArrayMemory for Buffer<T> {
+impl<T: Pod> ArrayMemory for LentMemory<T> {
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
     }
@@ -86,7 +86,7 @@ impl<T: Pod> Lent<T> {
         // The function has to find the chare.
         noticed(runtime, runtime.pin(id));
         let shared = Rc::new(buffer);
-        let memory = Buffer(Rc::clone(&shared));
+        let memory = LentMemory(Rc::clone(&shared));
         let function = job.registry.add_function(Box::new(move |_| {
             let buffer = Rc::try_unwrap(shared).map_err(|_| "a buffer came back too early")?;
             give_back(id, |object| back(object, buffer))

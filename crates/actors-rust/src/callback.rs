@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use towpath_actors::ChareCallback;
 use towpath_actors::reducers::NumberType;
 
-use crate::job::{current, noticed};
+use crate::current::{current, noticed};
 
 /// Numbers that reductions combine.
-pub trait Number: Pod {
+pub trait ReducedNumber: Pod {
     /// What the runtime calls this type.
     const TYPE: NumberType;
 }
 
 macro_rules! numbers {
     ($($number:ident $type:ident),*) => {
-        $(impl Number for $number {
+        $(impl ReducedNumber for $number {
             const TYPE: NumberType = NumberType::$type;
         })*
     };
@@ -30,32 +30,32 @@ numbers!(i8 I8, i16 I16, i32 I32, i64 I64, u8 U8, u16 U16, u32 U32, u64 U64, f32
 /// make callbacks of entry methods: `cells.element([3]).done_callback()`.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
-pub struct Callback<T> {
+pub struct TypedCallback<T> {
     pub(crate) call: ChareCallback,
     value: PhantomData<fn() -> T>,
 }
 
-impl<T> Clone for Callback<T> {
-    fn clone(&self) -> Callback<T> {
-        Callback::new(self.call.clone())
+impl<T> Clone for TypedCallback<T> {
+    fn clone(&self) -> TypedCallback<T> {
+        TypedCallback::new(self.call.clone())
     }
 }
 
-impl<T> Callback<T> {
-    pub(crate) fn new(call: ChareCallback) -> Callback<T> {
-        Callback { call, value: PhantomData }
+impl<T> TypedCallback<T> {
+    pub(crate) fn new(call: ChareCallback) -> TypedCallback<T> {
+        TypedCallback { call, value: PhantomData }
     }
 
     /// Nobody.
     #[must_use]
-    pub fn nobody() -> Callback<T> {
-        Callback::new(ChareCallback::Ignore)
+    pub fn nobody() -> TypedCallback<T> {
+        TypedCallback::new(ChareCallback::Ignore)
     }
 
     /// The job ends with code 0.
     #[must_use]
-    pub fn exit() -> Callback<T> {
-        Callback::new(ChareCallback::Exit)
+    pub fn exit() -> TypedCallback<T> {
+        TypedCallback::new(ChareCallback::Exit)
     }
 
     fn call_with(&self, value: &[u8]) {
@@ -64,14 +64,14 @@ impl<T> Callback<T> {
     }
 }
 
-impl Callback<()> {
+impl TypedCallback<()> {
     /// Tells it.
     pub fn call(&self) {
         self.call_with(&[]);
     }
 }
 
-impl<E: Pod> Callback<E> {
+impl<E: Pod> TypedCallback<E> {
     /// Gives it these values.
     pub fn call_with_values(&self, values: &[E]) {
         self.call_with(bytemuck::cast_slice(values));
@@ -85,8 +85,8 @@ fn add(function: impl FnOnce(&[u8]) -> Result<(), String> + 'static) -> ChareCal
 }
 
 /// A callback that calls a function on this rank, once.
-pub fn callback<E: Pod>(function: impl FnOnce(Vec<E>) + 'static) -> Callback<E> {
-    Callback::new(add(move |value| {
+pub fn callback<E: Pod>(function: impl FnOnce(Vec<E>) + 'static) -> TypedCallback<E> {
+    TypedCallback::new(add(move |value| {
         let element = size_of::<E>().max(1);
         if value.len() % element != 0 {
             let length = value.len();

@@ -1,80 +1,31 @@
 //! A job: the types of its chares, its main function, and its end.
 
-use std::any::TypeId;
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use towpath_actors::{ActorError, MachineLayer, QueueOrder, Runtime};
-use towpath_actors_mpi::LibraryError;
 
-use crate::chare::{Chare, Outcome};
-use crate::program::{Program, Registry};
-
-/// A call that the runtime has refused; the text is for the user.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ChareError(pub(crate) String);
-
-impl From<ActorError> for ChareError {
-    fn from(error: ActorError) -> ChareError {
-        ChareError(error.to_string())
-    }
-}
-
-/// Why a job has failed.
-#[derive(Debug, thiserror::Error)]
-pub enum JobError {
-    /// Something on this rank has ended it.
-    #[error(transparent)]
-    Actor(#[from] ActorError),
-    /// There is no MPI library, or it has failed.
-    #[error(transparent)]
-    Library(#[from] LibraryError),
-    /// A job runs on this thread already.
-    #[error("a job was started while one runs on this thread")]
-    Running,
-}
-
-/// The job that runs on this thread.
-#[derive(Clone)]
-pub(crate) struct Current {
-    pub(crate) runtime: Rc<Runtime>,
-    pub(crate) registry: Rc<Registry>,
-}
-
-thread_local! {
-    static CURRENT: RefCell<Option<Current>> = const { RefCell::new(None) };
-}
-
-/// The job that runs on this thread.
-pub(crate) fn current() -> Current {
-    let current = CURRENT.with(|current| current.borrow().clone());
-    current.expect("chares are used by the thread that runs Job::run, while it does")
-}
-
-/// Ends the job if the runtime has refused something.
-pub(crate) fn noticed(runtime: &Runtime, result: Result<(), ActorError>) {
-    if let Err(error) = result {
-        runtime.fail(error);
-    }
-}
+use crate::chare::{ChareType, MethodResult};
+use crate::current::{Current, Running, current};
+use crate::error::JobError;
+use crate::program::RustProgram;
+use crate::registry::ChareRegistry;
 
 /// A program of chares, which all ranks run.
 #[derive(Default)]
-pub struct Job {
-    registry: Registry,
+pub struct ChareJob {
+    registry: ChareRegistry,
 }
 
-impl Job {
+impl ChareJob {
     /// A job without chares.
     #[must_use]
-    pub fn new() -> Job {
-        Job::default()
+    pub fn new() -> ChareJob {
+        ChareJob::default()
     }
 
     /// Has chares of this type. All ranks name the same types in the same order.
     #[must_use]
-    pub fn chare<T: Chare>(mut self) -> Job {
+    pub fn chare<T: ChareType>(mut self) -> ChareJob {
         self.registry.add::<T>();
         self
     }
@@ -85,7 +36,7 @@ impl Job {
     ///
     /// # Errors
     /// There is no MPI library, or something on this rank has ended the job.
-    pub fn run<O: Outcome>(self, main: impl FnOnce() -> O) -> Result<i32, JobError> {
+    pub fn run<O: MethodResult>(self, main: impl FnOnce() -> O) -> Result<i32, JobError> {
         self.run_over(towpath_actors_mpi::open()?, main)
     }
 
@@ -93,23 +44,23 @@ impl Job {
     ///
     /// # Errors
     /// Something on this rank has ended the job.
-    pub fn run_over<O: Outcome>(
+    pub fn run_over<O: MethodResult>(
         self,
         layer: Box<dyn MachineLayer>,
         main: impl FnOnce() -> O,
     ) -> Result<i32, JobError> {
-        if CURRENT.with(|current| current.borrow().is_some()) {
+        if Running::exists() {
             return Err(JobError::Running);
         }
         let registry = Rc::new(self.registry);
-        let program = Box::new(Program::new(Rc::clone(&registry)));
+        let program = Box::new(RustProgram::new(Rc::clone(&registry)));
         let runtime = Rc::new(Runtime::new(layer, program, QueueOrder::Fifo));
         let _running = Running::start(Current { runtime: Rc::clone(&runtime), registry });
         run_here(&runtime, main)
     }
 }
 
-fn run_here<O: Outcome>(runtime: &Runtime, main: impl FnOnce() -> O) -> Result<i32, JobError> {
+fn run_here<O: MethodResult>(runtime: &Runtime, main: impl FnOnce() -> O) -> Result<i32, JobError> {
     if runtime.rank() == 0 {
         match main().outcome() {
             Ok(()) => runtime.begin(current().registry.fingerprint(), Vec::new()),
@@ -122,36 +73,6 @@ fn run_here<O: Outcome>(runtime: &Runtime, main: impl FnOnce() -> O) -> Result<i
     let code = runtime.run();
     runtime.close();
     Ok(code?)
-}
-
-/// A job runs on this thread as long as this exists.
-struct Running;
-
-impl Running {
-    fn start(job: Current) -> Running {
-        CURRENT.with(|current| *current.borrow_mut() = Some(job));
-        Running
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Chares are dropped with the runtime, and may still use it.
-        let job = CURRENT.with(|current| current.borrow().clone());
-        if let Some(job) = &job {
-            job.registry.drop_objects();
-        }
-        CURRENT.with(|current| current.borrow_mut().take());
-    }
-}
-
-impl Current {
-    /// The number of the constructor of a type.
-    pub(crate) fn constructor<T: Chare>(&self) -> Result<u32, ChareError> {
-        self.registry.base(TypeId::of::<T>()).ok_or_else(|| {
-            ChareError(format!("{} is no type of this job; name it by Job::chare", T::NAME))
-        })
-    }
 }
 
 /// This rank.

@@ -1,121 +1,27 @@
-//! What the runtime asks of a program in Rust: its types, and calls of its methods.
+//! What the runtime asks of a program in Rust: calls of its methods.
 
-use std::any::{Any, TypeId};
-use std::cell::RefCell;
-use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHasher};
-use slab::Slab;
-
-use towpath_actors::collection::{NO_TYPE, ObjectId};
+use towpath_actors::collection::ObjectId;
 use towpath_actors::{
     ActorError, ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime,
 };
 
-use crate::chare::{AnyType, Chare, TypeOf};
-use crate::message::Received;
+use crate::received::MethodMessage;
+use crate::registry::ChareRegistry;
 
 /// Objects of so many bytes and more are packed beside the payload.
 const BESIDE: usize = 64 << 10;
 
-/// A function that is called with a value, once.
-pub(crate) type Function = Box<dyn FnOnce(&[u8]) -> Result<(), String>>;
-
-/// The types of a program, its objects on this rank, and functions that wait for values.
-#[derive(Default)]
-pub(crate) struct Registry {
-    types: Vec<Box<dyn AnyType>>,
-    /// The number of the constructor of each type; those of its entry methods follow.
-    bases: FxHashMap<TypeId, u32>,
-    /// Type and number there of each constructor and entry method.
-    entries: Vec<(usize, usize)>,
-    /// Nothing while a method of the object runs.
-    objects: RefCell<Slab<Option<Box<dyn Any>>>>,
-    functions: RefCell<Slab<Function>>,
-}
-
-impl Registry {
-    pub(crate) fn add<T: Chare>(&mut self) {
-        if self.bases.contains_key(&TypeId::of::<T>()) {
-            return;
-        }
-        self.bases.insert(TypeId::of::<T>(), self.entries.len() as u32);
-        let number = self.types.len();
-        self.entries.extend((0..=T::ENTRIES.len()).map(|entry| (number, entry)));
-        self.types.push(Box::new(TypeOf::<T>::new()));
-    }
-
-    pub(crate) fn base(&self, of: TypeId) -> Option<u32> {
-        self.bases.get(&of).copied()
-    }
-
-    /// The same on all ranks that have the same types and methods.
-    pub(crate) fn fingerprint(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        for chare in &self.types {
-            (chare.name(), chare.entries()).hash(&mut hasher);
-        }
-        hasher.finish()
-    }
-
-    /// A number by which the function is called.
-    pub(crate) fn add_function(&self, function: Function) -> u64 {
-        self.functions.borrow_mut().insert(function) as u64
-    }
-
-    /// Runs something with an object.
-    pub(crate) fn with_object(
-        &self,
-        id: ObjectId,
-        run: impl FnOnce(&mut dyn Any) -> Result<(), String>,
-    ) -> Result<(), String> {
-        let taken = self.objects.borrow_mut().get_mut(id as usize).and_then(Option::take);
-        let mut object = taken.ok_or("a method of it runs already")?;
-        let result = run(&mut *object);
-        if let Some(place) = self.objects.borrow_mut().get_mut(id as usize) {
-            *place = Some(object);
-        }
-        result
-    }
-
-    pub(crate) fn drop_objects(&self) {
-        let objects = self.objects.take();
-        let functions = self.functions.take();
-        drop((objects, functions));
-    }
-
-    fn insert(&self, object: Box<dyn Any>) -> ObjectId {
-        self.objects.borrow_mut().insert(Some(object)) as ObjectId
-    }
-
-    /// The type of an entry method or constructor, and its number there.
-    fn entry(&self, number: u32) -> Result<(&dyn AnyType, usize), String> {
-        let found = self.entries.get(number as usize);
-        let (chare, entry) =
-            *found.ok_or_else(|| format!("there is no entry method with the number {number}"))?;
-        Ok((&*self.types[chare], entry))
-    }
-
-    /// The number of the type of an entry method or constructor.
-    pub(crate) fn type_of(&self, entry: u32) -> u32 {
-        self.entries.get(entry as usize).map_or(NO_TYPE, |(chare, _)| *chare as u32)
-    }
-
-    fn chare(&self, number: u32) -> Option<&dyn AnyType> {
-        self.types.get(number as usize).map(|chare| &**chare)
-    }
-}
-
 /// The program of this rank.
-pub(crate) struct Program {
-    registry: Rc<Registry>,
+pub(crate) struct RustProgram {
+    registry: Rc<ChareRegistry>,
 }
 
-impl Program {
-    pub(crate) fn new(registry: Rc<Registry>) -> Program {
-        Program { registry }
+impl RustProgram {
+    pub(crate) fn new(registry: Rc<ChareRegistry>) -> RustProgram {
+        RustProgram { registry }
     }
 }
 
@@ -129,7 +35,7 @@ fn guarded<R>(run: impl FnOnce() -> Result<R, String>) -> Result<R, String> {
     })
 }
 
-impl Chares for Program {
+impl Chares for RustProgram {
     fn construct(
         &self,
         _: &Runtime,
@@ -151,7 +57,7 @@ impl Chares for Program {
         let (chare, entry) = self.registry.entry(message.header().entry)?;
         let entry = entry.checked_sub(1).ok_or("it is a constructor")?;
         self.registry.with_object(object, |object| {
-            guarded(|| chare.invoke(object, id, entry, &Received::new(&message)))
+            guarded(|| chare.invoke(object, id, entry, &MethodMessage::new(&message)))
         })
     }
 
@@ -199,13 +105,11 @@ impl Chares for Program {
     }
 
     fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) {
-        let object = self.registry.objects.borrow_mut().try_remove(object as usize);
-        // It may use the registry when it is dropped.
-        drop(object);
+        self.registry.remove(object);
     }
 
     fn call_back(&self, _: &Runtime, function: u64, value: &[u8]) -> Result<(), String> {
-        let function = self.registry.functions.borrow_mut().try_remove(function as usize);
+        let function = self.registry.take_function(function);
         let function = function.ok_or("a callback of a function was called twice")?;
         guarded(|| function(value))
     }

@@ -9,28 +9,30 @@ use towpath_actors::{
     ActorError, ChareCallback, ChareId, CollectionId, CollectionOptions, HomeMap, Index,
 };
 
-use crate::callback::Callback;
-use crate::chare::Chare;
-use crate::job::{ChareError, current, noticed};
-use crate::message::{Outgoing, written};
+use crate::callback::TypedCallback;
+use crate::chare::ChareType;
+use crate::codec::written;
+use crate::current::{current, noticed};
+use crate::error::ChareError;
+use crate::outgoing::OutgoingMessage;
 
 /// What messages are sent to. The trait that the macro writes has the entry methods of all targets
 /// of its type.
-pub trait Target {
+pub trait MessageTarget {
     /// The type of the chares.
-    type Chare: Chare;
+    type Chare: ChareType;
 
     /// Sends a message.
-    fn send(&self, message: Outgoing);
+    fn send(&self, message: OutgoingMessage);
 
     /// A callback of an entry method.
-    fn callback<V>(&self, entry: usize) -> Callback<V>;
+    fn callback<V>(&self, entry: usize) -> TypedCallback<V>;
 }
 
 /// All chares of an array or a group.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
-pub struct Proxy<T> {
+pub struct CollectionProxy<T> {
     collection: CollectionId,
     chare: PhantomData<fn() -> T>,
 }
@@ -38,27 +40,27 @@ pub struct Proxy<T> {
 /// One chare.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
-pub struct Element<T> {
+pub struct ElementProxy<T> {
     collection: CollectionId,
     index: Index,
     chare: PhantomData<fn() -> T>,
 }
 
-impl<T> Clone for Proxy<T> {
-    fn clone(&self) -> Proxy<T> {
+impl<T> Clone for CollectionProxy<T> {
+    fn clone(&self) -> CollectionProxy<T> {
         *self
     }
 }
 
-impl<T> Copy for Proxy<T> {}
+impl<T> Copy for CollectionProxy<T> {}
 
-impl<T> Clone for Element<T> {
-    fn clone(&self) -> Element<T> {
+impl<T> Clone for ElementProxy<T> {
+    fn clone(&self) -> ElementProxy<T> {
         *self
     }
 }
 
-impl<T> Copy for Element<T> {}
+impl<T> Copy for ElementProxy<T> {}
 
 /// The index with these words.
 fn index<const N: usize>(words: [i32; N]) -> Index {
@@ -67,7 +69,7 @@ fn index<const N: usize>(words: [i32; N]) -> Index {
 }
 
 /// The number of an entry method, or nothing if its type is none of the job, which ends.
-fn number<T: Chare>(entry: usize) -> Option<u32> {
+fn number<T: ChareType>(entry: usize) -> Option<u32> {
     let job = current();
     match job.constructor::<T>() {
         Ok(base) => Some(base + 1 + entry as u32),
@@ -78,8 +80,8 @@ fn number<T: Chare>(entry: usize) -> Option<u32> {
     }
 }
 
-fn send<T: Chare>(
-    message: Outgoing,
+fn send<T: ChareType>(
+    message: OutgoingMessage,
     kind: MessageKind,
     collection: CollectionId,
     index: Option<&Index>,
@@ -95,51 +97,51 @@ fn send<T: Chare>(
     }
 }
 
-impl<T: Chare> Target for Proxy<T> {
+impl<T: ChareType> MessageTarget for CollectionProxy<T> {
     type Chare = T;
 
-    fn send(&self, message: Outgoing) {
+    fn send(&self, message: OutgoingMessage) {
         send::<T>(message, MessageKind::Broadcast, self.collection, None);
     }
 
-    fn callback<V>(&self, entry: usize) -> Callback<V> {
+    fn callback<V>(&self, entry: usize) -> TypedCallback<V> {
         let collection = self.collection.0;
-        Callback::new(number::<T>(entry).map_or(ChareCallback::Ignore, |entry| {
+        TypedCallback::new(number::<T>(entry).map_or(ChareCallback::Ignore, |entry| {
             ChareCallback::All { collection, entry, reference: 0 }
         }))
     }
 }
 
-impl<T: Chare> Target for Element<T> {
+impl<T: ChareType> MessageTarget for ElementProxy<T> {
     type Chare = T;
 
-    fn send(&self, message: Outgoing) {
+    fn send(&self, message: OutgoingMessage) {
         send::<T>(message, MessageKind::Invoke, self.collection, Some(&self.index));
     }
 
-    fn callback<V>(&self, entry: usize) -> Callback<V> {
+    fn callback<V>(&self, entry: usize) -> TypedCallback<V> {
         let (collection, index) = (self.collection.0, self.index);
-        Callback::new(number::<T>(entry).map_or(ChareCallback::Ignore, |entry| {
+        TypedCallback::new(number::<T>(entry).map_or(ChareCallback::Ignore, |entry| {
             ChareCallback::Chare { collection, index, entry, reference: 0 }
         }))
     }
 }
 
-impl<T: Chare> Proxy<T> {
-    pub(crate) fn new(collection: CollectionId) -> Proxy<T> {
-        Proxy { collection, chare: PhantomData }
+impl<T: ChareType> CollectionProxy<T> {
+    pub(crate) fn new(collection: CollectionId) -> CollectionProxy<T> {
+        CollectionProxy { collection, chare: PhantomData }
     }
 
     /// One of them.
     #[must_use]
-    pub fn element<const N: usize>(&self, words: [i32; N]) -> Element<T> {
+    pub fn element<const N: usize>(&self, words: [i32; N]) -> ElementProxy<T> {
         self.at(index(words))
     }
 
     /// The one with this index.
     #[must_use]
-    pub fn at(&self, index: Index) -> Element<T> {
-        Element::new(ChareId { collection: self.collection, index })
+    pub fn at(&self, index: Index) -> ElementProxy<T> {
+        ElementProxy::new(ChareId { collection: self.collection, index })
     }
 
     /// Inserts an element, on the home of its index.
@@ -150,12 +152,12 @@ impl<T: Chare> Proxy<T> {
         &self,
         words: [i32; N],
         arguments: T::Arguments,
-    ) -> Result<Element<T>, ChareError> {
+    ) -> Result<ElementProxy<T>, ChareError> {
         let job = current();
         let (constructor, parameters) = (job.constructor::<T>()?, parameters::<T>(&arguments)?);
         let id = ChareId { collection: self.collection, index: index(words) };
         job.runtime.insert(id, constructor, None, &parameters)?;
-        Ok(Element::new(id))
+        Ok(ElementProxy::new(id))
     }
 
     /// All elements that this rank has inserted are the first ones: reductions may begin.
@@ -164,9 +166,9 @@ impl<T: Chare> Proxy<T> {
     }
 }
 
-impl<T: Chare> Element<T> {
-    pub(crate) fn new(id: ChareId) -> Element<T> {
-        Element { collection: id.collection, index: id.index, chare: PhantomData }
+impl<T: ChareType> ElementProxy<T> {
+    pub(crate) fn new(id: ChareId) -> ElementProxy<T> {
+        ElementProxy { collection: id.collection, index: id.index, chare: PhantomData }
     }
 
     /// Its index.
@@ -176,20 +178,20 @@ impl<T: Chare> Element<T> {
     }
 }
 
-fn parameters<T: Chare>(arguments: &T::Arguments) -> Result<Vec<u8>, ChareError> {
+fn parameters<T: ChareType>(arguments: &T::Arguments) -> Result<Vec<u8>, ChareError> {
     written(arguments).map_err(ChareError)
 }
 
-fn create<T: Chare>(
+fn create<T: ChareType>(
     map: HomeMap,
     filled: bool,
     parameters: Vec<u8>,
-) -> Result<Proxy<T>, ChareError> {
+) -> Result<CollectionProxy<T>, ChareError> {
     let job = current();
     let constructor = job.constructor::<T>()?;
     let chare = job.registry.type_of(constructor);
     let options = CollectionOptions { chare, constructor, map, filled, parameters };
-    Ok(Proxy::new(job.runtime.create_collection(options)?))
+    Ok(CollectionProxy::new(job.runtime.create_collection(options)?))
 }
 
 /// Makes a dense array, divided into blocks among the ranks. The arguments are those of the
@@ -197,18 +199,18 @@ fn create<T: Chare>(
 ///
 /// # Errors
 /// The array is too large, the type is none of the job, or the arguments cannot be written.
-pub fn create_array<T: Chare>(
+pub fn create_array<T: ChareType>(
     extents: &[u32],
     arguments: T::Arguments,
-) -> Result<Proxy<T>, ChareError> {
+) -> Result<CollectionProxy<T>, ChareError> {
     create(HomeMap::Block(extents.to_vec()), true, parameters::<T>(&arguments)?)
 }
 
-/// Makes an array without elements, for [`Proxy::insert`].
+/// Makes an array without elements, for [`CollectionProxy::insert`].
 ///
 /// # Errors
 /// The type is none of the job.
-pub fn create_sparse_array<T: Chare>() -> Result<Proxy<T>, ChareError> {
+pub fn create_sparse_array<T: ChareType>() -> Result<CollectionProxy<T>, ChareError> {
     create(HomeMap::Hash, false, Vec::new())
 }
 
@@ -216,7 +218,9 @@ pub fn create_sparse_array<T: Chare>() -> Result<Proxy<T>, ChareError> {
 ///
 /// # Errors
 /// The type is none of the job, or the arguments cannot be written.
-pub fn create_group<T: Chare>(arguments: T::Arguments) -> Result<Proxy<T>, ChareError> {
+pub fn create_group<T: ChareType>(
+    arguments: T::Arguments,
+) -> Result<CollectionProxy<T>, ChareError> {
     create(HomeMap::FirstWord, true, parameters::<T>(&arguments)?)
 }
 
@@ -224,11 +228,11 @@ pub fn create_group<T: Chare>(arguments: T::Arguments) -> Result<Proxy<T>, Chare
 ///
 /// # Errors
 /// There is no such rank, the type is none of the job, or the arguments cannot be written.
-pub fn create_chare<T: Chare>(
+pub fn create_chare<T: ChareType>(
     rank: Option<u32>,
     arguments: T::Arguments,
-) -> Result<Element<T>, ChareError> {
+) -> Result<ElementProxy<T>, ChareError> {
     let job = current();
     let (constructor, parameters) = (job.constructor::<T>()?, parameters::<T>(&arguments)?);
-    Ok(Element::new(job.runtime.create_chare(constructor, rank, &parameters)?))
+    Ok(ElementProxy::new(job.runtime.create_chare(constructor, rank, &parameters)?))
 }

@@ -4,9 +4,9 @@ mod support;
 
 use serde::{Deserialize, Serialize};
 use towpath_actors_rust::{
-    Callback, ChareError, Context, Element, Job, JobError, Max, Outcome, Proxy, Sum, callback,
-    chares, create_array, create_chare, create_group, create_sparse_array, exit, quiescence, rank,
-    ranks,
+    ChareContext, ChareError, ChareJob, CollectionProxy, ElementProxy, JobError, Max, MethodResult,
+    Sum, TypedCallback, callback, chares, create_array, create_chare, create_group,
+    create_sparse_array, exit, quiescence, rank, ranks,
 };
 
 use support::on_ranks;
@@ -27,7 +27,7 @@ struct Cell {
 #[chares(migrate)]
 impl Cell {
     #[constructor]
-    fn new(context: &Context<Cell>, start: i64, name: String) -> Cell {
+    fn new(context: &ChareContext<Cell>, start: i64, name: String) -> Cell {
         assert_eq!(name, "cell");
         let values = vec![f64::from(context.coordinate(0)); LENGTH];
         Cell { start, values, came_back: 0, moves: 0, received: 0.0 }
@@ -35,21 +35,27 @@ impl Cell {
 
     /// Contributes to a sum and a maximum.
     #[entry]
-    fn add(&mut self, context: &Context<Cell>, more: i64, sum: Callback<i64>, most: Callback<i64>) {
+    fn add(
+        &mut self,
+        context: &ChareContext<Cell>,
+        more: i64,
+        sum: TypedCallback<i64>,
+        most: TypedCallback<i64>,
+    ) {
         let own = self.start + more + i64::from(context.coordinate(0));
         context.contribute(Sum, &[own, 1], &sum);
         context.contribute(Max, &[own], &most);
     }
 
     #[entry]
-    fn answer(&mut self, context: &Context<Cell>, asker: Element<Asker>, words: &[u16]) {
+    fn answer(&mut self, context: &ChareContext<Cell>, asker: ElementProxy<Asker>, words: &[u16]) {
         assert_eq!(words, &[7, 8, 9]);
         asker.told(context.index().words().to_vec(), Some("answer".to_string()));
     }
 
     /// Lends its values to all.
     #[entry]
-    fn lend(&mut self, context: &Context<Cell>, done: Callback<()>) {
+    fn lend(&mut self, context: &ChareContext<Cell>, done: TypedCallback<()>) {
         let values = std::mem::take(&mut self.values);
         let lent = context.lend(values, move |cell, context, values| {
             assert_eq!(values.len(), LENGTH);
@@ -62,20 +68,20 @@ impl Cell {
     }
 
     #[entry]
-    fn take(&mut self, _: &Context<Cell>, factor: f64, values: &[f64], more: &[i32]) {
+    fn take(&mut self, _: &ChareContext<Cell>, factor: f64, values: &[f64], more: &[i32]) {
         assert_eq!((values.len(), more), (LENGTH, &[1, 2][..]));
         self.received += factor * values[LENGTH - 1];
     }
 
     #[entry]
-    fn go(&mut self, context: &Context<Cell>, moved: Callback<()>) {
+    fn go(&mut self, context: &ChareContext<Cell>, moved: TypedCallback<()>) {
         self.moves += 1;
         context.migrate((rank() + 1) % ranks());
         context.barrier(&moved);
     }
 
     #[entry]
-    fn report(&self, context: &Context<Cell>, all: Callback<f64>) {
+    fn report(&self, context: &ChareContext<Cell>, all: TypedCallback<f64>) {
         assert_eq!(self.values.len(), LENGTH);
         let own = [f64::from(self.moves), f64::from(self.came_back), self.received];
         context.contribute(Sum, &own, &all);
@@ -83,20 +89,20 @@ impl Cell {
 }
 
 struct Asker {
-    cells: Proxy<Cell>,
+    cells: CollectionProxy<Cell>,
     told: u32,
 }
 
 #[chares]
 impl Asker {
     #[constructor]
-    fn new(context: &Context<Asker>, cells: Proxy<Cell>) -> Asker {
+    fn new(context: &ChareContext<Asker>, cells: CollectionProxy<Cell>) -> Asker {
         cells.answer(context.this(), &vec![7, 8, 9]);
         Asker { cells, told: 0 }
     }
 
     #[entry]
-    fn told(&mut self, context: &Context<Asker>, index: Vec<i32>, text: Option<String>) {
+    fn told(&mut self, context: &ChareContext<Asker>, index: Vec<i32>, text: Option<String>) {
         assert_eq!((index.len(), text.as_deref()), (1, Some("answer")));
         self.told += 1;
         if self.told == 8 {
@@ -105,26 +111,26 @@ impl Asker {
     }
 
     #[entry]
-    fn lent(&mut self, context: &Context<Asker>) {
+    fn lent(&mut self, context: &ChareContext<Asker>) {
         self.cells.go(context.this().moved_callback());
     }
 
     #[entry]
-    fn moved(&mut self, context: &Context<Asker>) {
+    fn moved(&mut self, context: &ChareContext<Asker>) {
         self.cells.report(context.this().reported_callback());
     }
 
     #[entry]
-    fn reported(&mut self, context: &Context<Asker>, all: &[f64]) {
+    fn reported(&mut self, context: &ChareContext<Asker>, all: &[f64]) {
         // 8 cells have moved once, one has lent its threes to 8, each times 2.
         exit(if all == [8.0, 1.0, 48.0] { 0 } else { 1 });
         context.delete();
     }
 }
 
-fn codes<O: Outcome>(
+fn codes<O: MethodResult>(
     ranks: u32,
-    job: impl Fn() -> Job + Sync,
+    job: impl Fn() -> ChareJob + Sync,
     main: impl Fn() -> O + Sync,
 ) -> Vec<Result<i32, String>> {
     on_ranks(ranks, |layer| {
@@ -132,11 +138,11 @@ fn codes<O: Outcome>(
     })
 }
 
-fn cells() -> Job {
-    Job::new().chare::<Cell>().chare::<Asker>()
+fn cells() -> ChareJob {
+    ChareJob::new().chare::<Cell>().chare::<Asker>()
 }
 
-fn make_cells() -> Result<Proxy<Cell>, ChareError> {
+fn make_cells() -> Result<CollectionProxy<Cell>, ChareError> {
     create_array::<Cell>(&[8], (10, "cell".into()))
 }
 
@@ -170,45 +176,51 @@ struct Branch;
 #[chares]
 impl Branch {
     #[constructor]
-    fn new(context: &Context<Branch>) -> Branch {
+    fn new(context: &ChareContext<Branch>) -> Branch {
         assert_eq!(context.coordinate(0) as u32, rank());
         Branch
     }
 
     #[entry]
-    fn count(&mut self, context: &Context<Branch>, counted: Callback<u32>) {
+    fn count(&mut self, context: &ChareContext<Branch>, counted: TypedCallback<u32>) {
         context.contribute(Sum, &[1u32], &counted);
     }
 
     #[entry]
-    fn fail(&mut self, _: &Context<Branch>, text: String) -> Result<(), String> {
+    fn fail(&mut self, _: &ChareContext<Branch>, text: String) -> Result<(), String> {
         Err(text)
     }
 
     #[entry]
-    fn panic(&mut self, _: &Context<Branch>) {
+    fn panic(&mut self, _: &ChareContext<Branch>) {
         panic!("no way");
     }
 
     /// Lends a buffer and drops it.
     #[entry]
-    fn drop_lent(&mut self, context: &Context<Branch>) {
+    fn drop_lent(&mut self, context: &ChareContext<Branch>) {
         drop(context.lend(vec![1u8; 10], |_, _, buffer| exit(buffer.len() as i32)));
     }
 
     #[entry]
-    fn delete(&mut self, context: &Context<Branch>) {
+    fn delete(&mut self, context: &ChareContext<Branch>) {
         let lent = context.lend(vec![1u8], |_, _, _| {});
         context.all().element([0]).take(lent);
         context.delete();
     }
 
     #[entry]
-    fn take(&mut self, _: &Context<Branch>, _bytes: &[u8]) {}
+    fn take(&mut self, _: &ChareContext<Branch>, _bytes: &[u8]) {}
 
     /// Its names are also those of the library and the macro.
     #[entry]
-    fn send(&mut self, context: &Context<Branch>, message: String, entry: &[i32], lifetime: i32) {
+    fn send(
+        &mut self,
+        context: &ChareContext<Branch>,
+        message: String,
+        entry: &[i32],
+        lifetime: i32,
+    ) {
         if context.coordinate(0) == 0 {
             context.all().element([1]).send(message, &[entry[0] + lifetime], 1);
         } else {
@@ -218,13 +230,13 @@ impl Branch {
     }
 
     #[entry]
-    fn callback(&mut self, _: &Context<Branch>) {
+    fn callback(&mut self, _: &ChareContext<Branch>) {
         exit(6);
     }
 }
 
-fn branches() -> Job {
-    Job::new().chare::<Branch>()
+fn branches() -> ChareJob {
+    ChareJob::new().chare::<Branch>()
 }
 
 #[test]
@@ -239,7 +251,7 @@ fn groups_sparse_arrays_and_quiescence() {
             }
             sparse.done_inserting();
             let sum = callback(|sum: Vec<i64>| assert_eq!(sum, [3 + 70_002, 3]));
-            sparse.add(0, sum, Callback::nobody());
+            sparse.add(0, sum, TypedCallback::nobody());
             quiescence(|| exit(4));
             Ok::<(), ChareError>(())
         };
@@ -249,7 +261,7 @@ fn groups_sparse_arrays_and_quiescence() {
 }
 
 /// What rank 0 of two says when the main function does this with branches.
-fn sentence(main: impl Fn(Proxy<Branch>) -> Result<(), ChareError> + Sync) -> String {
+fn sentence(main: impl Fn(CollectionProxy<Branch>) -> Result<(), ChareError> + Sync) -> String {
     let codes = codes(2, branches, || main(create_group::<Branch>(())?));
     assert_eq!(codes.iter().filter(|code| code.is_err()).count(), 1, "{codes:?}");
     assert!(codes.iter().all(|code| !matches!(code, Ok(0))), "{codes:?}");
@@ -282,9 +294,10 @@ fn what_the_runtime_refuses_is_a_sentence() {
     );
     let said = sentence(|_| create_chare::<Branch>(Some(9), ()).map(|_| ()));
     assert!(said.contains("rank 9 was named, but the job has 2 ranks"), "{said}");
-    let said =
-        sentence(|_| create_group::<Asker>((Proxy::clone(&create_sparse_array()?),)).map(|_| ()));
-    assert!(said.contains("Cell is no type of this job; name it by Job::chare"), "{said}");
+    let said = sentence(|_| {
+        create_group::<Asker>((CollectionProxy::clone(&create_sparse_array()?),)).map(|_| ())
+    });
+    assert!(said.contains("Cell is no type of this job; name it by ChareJob::chare"), "{said}");
     let said = sentence(|all| {
         all.element([0]).delete();
         Ok(())
