@@ -20,7 +20,12 @@
 //!     }
 //!
 //!     #[entry]
-//!     fn greet(&mut self, context: &ChareContext<Greeter>, whom: String, all: TypedCallback<i32>) {
+//!     fn greet(
+//!         &mut self,
+//!         context: &ChareContext<Greeter>,
+//!         whom: String,
+//!         all: TypedCallback<i32>,
+//!     ) {
 //!         println!("chare {}: hello, {whom}", context.index());
 //!         context.contribute(Sum, &[1], &all);
 //!     }
