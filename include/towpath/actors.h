@@ -118,6 +118,9 @@ const void *towpath_message_array(const towpath_message *message, uint32_t numbe
 /* The section to which a message of a method, or one that was kept, was sent. Fails if it was not
  * sent to one. */
 int towpath_message_section(const towpath_message *message, towpath_section *section);
+/* An array of a message that was kept or held, which the program may write to until it frees the
+ * message. Null with 0 bytes if others may read it too: it was broadcast, or its sender waits. */
+void *towpath_message_own_array(towpath_message *message, uint32_t number, size_t *bytes);
 
 /* What a program has. Numbers are given by towpath_start: types, entry methods and reducers are
  * numbered in the order of their names, which must be unique and the same on all ranks. These

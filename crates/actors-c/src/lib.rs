@@ -10,6 +10,7 @@
 //!  balancing       load balancing; checkpoint: checkpoints and restarts
 //!  messages        messages as C sees them
 //!    priorities    priorities that are strings of bits
+//!    held          arrays that the program holds beyond its methods
 //!  program         what the runtime asks of the program's functions
 //!    registry      types, entry methods and reducers, and their numbers
 //!    value         values of reductions that the program's functions combine
@@ -24,6 +25,7 @@ pub mod calls;
 pub mod checkpoint;
 mod current;
 pub mod failure;
+pub mod held;
 pub mod job;
 pub mod lists;
 pub mod messages;

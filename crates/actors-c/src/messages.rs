@@ -70,7 +70,7 @@ impl CMessage {
     ///
     /// # Safety
     /// `memory` is that of `give_memory`, or null: the program leaves it as it is.
-    unsafe fn buffer(&mut self) -> Result<&mut MessageBuffer, String> {
+    pub(crate) unsafe fn buffer(&mut self) -> Result<&mut MessageBuffer, String> {
         // SAFETY: the program has it alone, because `take` leaves null.
         unsafe { self.memory.as_mut() }.ok_or_else(|| NOT_THE_PROGRAMS.into())
     }

@@ -12,7 +12,7 @@ use bytemuck::{Pod, Zeroable};
 
 use towpath_actors::arrays::PooledArray;
 use towpath_actors::message::ARRAYS;
-use towpath_actors::{ActorMessage, ArrayMemory, MessageArray};
+use towpath_actors::{ActorMessage, ArrayMemory, MessageArray, MessageHandle};
 
 use crate::shared::SharedMemory;
 use crate::slots::SLOT_BYTES;
@@ -29,8 +29,8 @@ pub(crate) enum ArrayRoute {
     /// As a message with this tag.
     Sent(i32),
     /// Not at all: it is at this place in the shared memory, and the sender is told by this name
-    /// when nobody reads it any more.
-    Shared { offset: u64, name: u64 },
+    /// when nobody reads it any more. The receiver may write to one that is given.
+    Shared { offset: u64, name: u64, is_given: bool },
 }
 
 /// The same, as it is sent.
@@ -46,6 +46,7 @@ struct ArrayDescriptor {
 const INSIDE: u64 = 0;
 const SENT: u64 = 1;
 const SHARED: u64 = 2;
+const GIVEN: u64 = 3;
 
 impl ArrayDescriptor {
     fn new(route: ArrayRoute, bytes: usize) -> ArrayDescriptor {
@@ -58,8 +59,9 @@ impl ArrayDescriptor {
                 place: u64::from(tag.cast_unsigned()),
                 name: 0,
             },
-            ArrayRoute::Shared { offset, name } => {
-                ArrayDescriptor { route: SHARED, bytes, place: offset, name }
+            ArrayRoute::Shared { offset, name, is_given } => {
+                let route = if is_given { GIVEN } else { SHARED };
+                ArrayDescriptor { route, bytes, place: offset, name }
             }
         }
     }
@@ -68,7 +70,11 @@ impl ArrayDescriptor {
         Some(match self.route {
             INSIDE => ArrayRoute::Inside(self.place),
             SENT => ArrayRoute::Sent(i32::try_from(self.place).ok()?),
-            SHARED => ArrayRoute::Shared { offset: self.place, name: self.name },
+            SHARED | GIVEN => ArrayRoute::Shared {
+                offset: self.place,
+                name: self.name,
+                is_given: self.route == GIVEN,
+            },
             _ => return None,
         })
     }
@@ -98,11 +104,29 @@ pub(crate) fn routes(
         }
         *count += 1;
         match shared.and_then(|shared| shared.offset_of(bytes)) {
-            Some(offset) => ArrayRoute::Shared { offset, name: *count },
+            Some(offset) => {
+                // Then the receiver has the only reference to memory that nobody waits for.
+                let is_given = Rc::strong_count(array) == 1 && !array.is_borrowed();
+                ArrayRoute::Shared { offset, name: *count, is_given }
+            }
             None => ArrayRoute::Sent(FIRST_TAG + (*count % TAGS) as i32),
         }
     };
     arrays.iter().map(route).collect()
+}
+
+/// A message and its arrays, which it has no more unless others have the message too.
+pub(crate) fn taken(message: MessageHandle) -> (MessageHandle, Vec<MessageArray>) {
+    match message {
+        MessageHandle::Owned(message) => {
+            let arrays = message.arrays().to_vec();
+            (message.with_arrays(Vec::new()).into(), arrays)
+        }
+        MessageHandle::Shared(message) => {
+            let arrays = message.arrays().to_vec();
+            (MessageHandle::Shared(message), arrays)
+        }
+    }
 }
 
 /// Bytes of the number of arrays, which stands last.
@@ -190,8 +214,10 @@ pub(crate) type ReleasedArrays = Rc<RefCell<Vec<(u32, u64)>>>;
 pub(crate) struct ViewedArray {
     /// Shows the bytes as long as this exists.
     _shared: Rc<SharedMemory>,
-    at: *const u8,
+    at: *mut u8,
     bytes: usize,
+    /// Whether nobody else reads it.
+    is_given: bool,
     owner: u32,
     name: u64,
     released: ReleasedArrays,
@@ -201,12 +227,13 @@ impl ViewedArray {
     /// An array of which the shared memory shows so many bytes ([`SharedMemory::at`]).
     pub(crate) fn new(
         shared: Rc<SharedMemory>,
-        at: *const u8,
-        bytes: usize,
+        at: *mut u8,
+        (bytes, is_given): (usize, bool),
         (owner, name): (u32, u64),
         released: &ReleasedArrays,
     ) -> ViewedArray {
-        ViewedArray { _shared: shared, at, bytes, owner, name, released: released.clone() }
+        let released = released.clone();
+        ViewedArray { _shared: shared, at, bytes, is_given, owner, name, released }
     }
 }
 
@@ -218,7 +245,13 @@ impl ArrayMemory for ViewedArray {
     }
 
     fn is_borrowed(&self) -> bool {
-        true
+        !self.is_given
+    }
+
+    fn owned_bytes(&mut self) -> Option<&mut [u8]> {
+        // SAFETY: as in `bytes`. Memory that was given shows where this rank may write, and the
+        // owner and others do not look at it.
+        self.is_given.then(|| unsafe { std::slice::from_raw_parts_mut(self.at, self.bytes) })
     }
 }
 

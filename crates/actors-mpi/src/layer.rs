@@ -155,9 +155,10 @@ impl<A: BinaryInterface> MpiLayer<A> {
     /// Ends all communication, and MPI if this layer has initialized it.
     fn end(&mut self) -> Result<(), LibraryError> {
         self.drain()?;
-        // All ranks have stopped reading.
-        self.lent.clear();
+        // All ranks have stopped reading, but for what was given to them: blocks that are in use
+        // when the heap closes are left to MPI.
         self.heap.close();
+        self.lent.clear();
         self.slots.close(&self.mpi)?;
         // SAFETY: both communicators are this layer's own, and this rank has no requests on them.
         let codes = unsafe {

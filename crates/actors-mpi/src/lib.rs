@@ -8,6 +8,7 @@
 //!    slots     receives that wait for messages of any rank
 //!    arrays    arrays beside the payload, and how they travel
 //!    shared    memory that ranks of a host share
+//!      spare   blocks of it that nobody uses
 //!    pauses    how rank 0 waits for a limited time
 //!  start       a program begins and ends, with the settings of its user
 //!    watch     when rank 0 asks all ranks for samples
@@ -32,6 +33,7 @@ mod report;
 mod sending;
 mod shared;
 mod slots;
+mod spare;
 mod start;
 mod waiting;
 mod watch;

@@ -145,13 +145,13 @@ impl<A: BinaryInterface> MpiLayer<A> {
         from: u32,
         array: IncomingArray,
     ) -> Result<MessageArray, LibraryError> {
-        let ArrayRoute::Shared { offset, name } = array.route else {
+        let ArrayRoute::Shared { offset, name, is_given } = array.route else {
             return Ok(Rc::new(array.memory.ok_or(LibraryError::Unknown)?));
         };
         let shared = self.shared.as_ref().ok_or(LibraryError::Unknown)?;
-        let at = shared.at(offset, array.bytes as u64).ok_or(LibraryError::Unknown)?;
-        let lender = (from, name);
-        Ok(Rc::new(ViewedArray::new(shared.clone(), at, array.bytes, lender, &self.released)))
+        let at = shared.at(offset, array.bytes as u64, is_given).ok_or(LibraryError::Unknown)?;
+        let (what, lender) = ((array.bytes, is_given), (from, name));
+        Ok(Rc::new(ViewedArray::new(shared.clone(), at, what, lender, &self.released)))
     }
 
     /// Receives a message that was announced.

@@ -12,7 +12,7 @@ use crate::batch::{self, Batch};
 use crate::layer::MpiLayer;
 use crate::library::LibraryError;
 use crate::receiving::is_complete;
-use crate::shared::{SHORTEST_BLOCK, SharedBlock, SharedMemory};
+use crate::shared::{SHORTEST_SHARED, SharedBlock, SharedMemory};
 use crate::slots::{ANNOUNCEMENT, BATCH, MESSAGE, RELEASE, SLOT_BYTES, WITHOUT_PREFIX, succeeded};
 
 /// Longer arrays in private memory are left to the MPI library, whose two sides copy at the same
@@ -113,7 +113,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
         message: MessageHandle,
     ) -> Result<(), LibraryError> {
         if !message.arrays().is_empty() {
-            return self.send_with_arrays(to, &message);
+            return self.send_with_arrays(to, message);
         }
         let bytes = message.bytes().len();
         if bytes <= batch::LONGEST && self.is_batched(to, &message)? {
@@ -134,7 +134,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
 
     /// A block of shared memory, if that pays and there is room.
     pub(crate) fn shared_block(&self, bytes: usize) -> Option<SharedBlock> {
-        if bytes < SHORTEST_BLOCK {
+        if bytes < SHORTEST_SHARED {
             return None;
         }
         let shared = self.shared.as_ref()?;
@@ -152,26 +152,27 @@ impl<A: BinaryInterface> MpiLayer<A> {
 
     /// An array as it is sent to a rank: a copy in shared memory of one that is in private memory
     /// and not very long, because the MPI library would copy it twice.
-    pub(crate) fn sent_array(&self, array: &MessageArray, to: u32) -> MessageArray {
+    pub(crate) fn sent_array(&self, array: MessageArray, to: u32) -> MessageArray {
         let bytes = array.bytes();
         let is_elsewhere = |shared: &SharedMemory| {
             bytes.len() <= LONGEST_COPY && shared.has(to) && shared.offset_of(bytes).is_none()
         };
         let copy =
             self.shared.as_deref().is_some_and(is_elsewhere).then(|| self.shared_copy(bytes));
-        copy.flatten().unwrap_or_else(|| array.clone())
+        copy.flatten().unwrap_or(array)
     }
 
     pub(crate) fn send_with_arrays(
         &mut self,
         to: u32,
-        message: &ActorMessage,
+        message: MessageHandle,
     ) -> Result<(), LibraryError> {
-        let arrays = message.arrays().iter().map(|array| self.sent_array(array, to));
+        let (message, arrays) = arrays::taken(message);
+        let arrays = arrays.into_iter().map(|array| self.sent_array(array, to));
         let arrays: Vec<MessageArray> = arrays.collect();
         let shared = self.shared.as_deref().filter(|shared| shared.has(to));
         let routes = arrays::routes(message.bytes().len(), &arrays, shared, &mut self.arrays);
-        self.start_send(to, arrays::described(message, &arrays, &routes).into())?;
+        self.start_send(to, arrays::described(&message, &arrays, &routes).into())?;
         for (array, route) in arrays.into_iter().zip(routes) {
             match route {
                 ArrayRoute::Inside(_) => {}

@@ -5,27 +5,33 @@
 //! libraries may do the same. Nothing but `MPI_Alloc_mem` is asked of them; the kernel says which
 //! file a mapping shows.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
 
 use towpath_actors::{ArrayMemory, MessageArray, WritableArray};
-use towpath_machine::view::{ReadOnlyView, SharedMapping};
+use towpath_machine::view::{SharedMapping, SharedView};
 
 use crate::abi::BinaryInterface;
 use crate::library::{Functions, LibraryError};
 use crate::slots::succeeded;
+use crate::spare::SpareBlocks;
 
 /// Towpath takes blocks from this length on from the shared memory.
-pub(crate) const SHORTEST_BLOCK: usize = 64 << 10;
+const SHORTEST_BLOCK: usize = 64 << 10;
+/// Shorter arrays are not copied there.
+pub(crate) const SHORTEST_SHARED: usize = 16 << 10;
 /// Bytes for which an MPI library takes shared memory, if ever.
 const PROBE: isize = 1 << 20;
 
 /// The memory that this rank shares with others.
 pub(crate) struct SharedMemory {
     mapping: SharedMapping,
-    view: ReadOnlyView,
+    /// Where this rank reads what others lend it.
+    view: SharedView,
+    /// Where it has what others have given to it.
+    given: SharedView,
     /// For each rank, whether it maps the same memory.
     has: Vec<bool>,
 }
@@ -38,9 +44,9 @@ impl SharedMemory {
         ranks: u32,
     ) -> Result<Option<SharedMemory>, LibraryError> {
         let shared = allocated_in(mpi)?;
-        // A rank without address space for a second mapping does without.
-        let shared = shared.and_then(|mapping| Some((mapping, ReadOnlyView::new(mapping).ok()?)));
-        let own = shared.as_ref().and_then(|(mapping, _)| mapping.identity()).unwrap_or(0);
+        // A rank without address space for more mappings does without.
+        let shared = shared.and_then(SharedMemory::seen);
+        let own = shared.as_ref().and_then(|shared| shared.mapping.identity()).unwrap_or(0);
         let mut all = vec![0_u64; ranks as usize];
         let (from, into) = ((&raw const own).cast(), all.as_mut_ptr().cast());
         let count = size_of::<u64>() as c_int;
@@ -48,7 +54,13 @@ impl SharedMemory {
         let code = unsafe { (mpi.allgather)(from, count, A::BYTE, into, count, A::BYTE, comm) };
         succeeded("MPI_Allgather", code)?;
         let has = all.into_iter().map(|other| other != 0 && other == own).collect();
-        Ok(shared.map(|(mapping, view)| SharedMemory { mapping, view, has }))
+        Ok(shared.map(|shared| SharedMemory { has, ..shared }))
+    }
+
+    /// Further mappings of the same memory, which no other rank is known to have.
+    fn seen(mapping: SharedMapping) -> Option<SharedMemory> {
+        let (view, given) = (SharedView::read_only(mapping), SharedView::writable(mapping));
+        Some(SharedMemory { mapping, view: view.ok()?, given: given.ok()?, has: Vec::new() })
     }
 
     /// Whether another rank maps the same memory.
@@ -58,12 +70,15 @@ impl SharedMemory {
 
     /// Where an array is in the file that these ranks map; `None` if it is elsewhere.
     pub(crate) fn offset_of(&self, array: &[u8]) -> Option<u64> {
-        self.mapping.offset_of(array).or_else(|| self.view.offset_of(array))
+        let offset = self.mapping.offset_of(array).or_else(|| self.view.offset_of(array));
+        offset.or_else(|| self.given.offset_of(array))
     }
 
-    /// An array of another rank, at a place in the file.
-    pub(crate) fn at(&self, offset: u64, bytes: u64) -> Option<*const u8> {
-        self.view.at(offset, bytes)
+    /// An array of another rank, at a place in the file: where this rank cannot write, unless it
+    /// was given to it.
+    pub(crate) fn at(&self, offset: u64, bytes: u64, is_given: bool) -> Option<*mut u8> {
+        let view = if is_given { &self.given } else { &self.view };
+        view.at(offset, bytes)
     }
 }
 
@@ -81,8 +96,8 @@ pub(crate) struct SharedBlock {
 #[derive(Debug)]
 pub(crate) struct SharedHeap {
     free_mem: unsafe extern "C" fn(*mut c_void) -> c_int,
-    /// A long block that was freed, which is used again while it is warm, and its length.
-    spare: Cell<Option<(*mut u8, usize)>>,
+    /// Blocks that were freed, which are used again while they are warm.
+    spare: RefCell<SpareBlocks>,
     is_closed: Cell<bool>,
 }
 
@@ -90,7 +105,7 @@ impl SharedHeap {
     pub(crate) fn new<A: BinaryInterface>(mpi: &Functions<A>) -> Rc<SharedHeap> {
         Rc::new(SharedHeap {
             free_mem: mpi.free_mem,
-            spare: Cell::new(None),
+            spare: RefCell::default(),
             is_closed: Cell::new(false),
         })
     }
@@ -98,7 +113,7 @@ impl SharedHeap {
     /// MPI may be finalized next: blocks that are still in use are left to it.
     pub(crate) fn close(&self) {
         self.is_closed.set(true);
-        if let Some((at, _)) = self.spare.take() {
+        for (at, _) in self.spare.take().into_all() {
             self.free(at);
         }
     }
@@ -109,21 +124,14 @@ impl SharedHeap {
         unsafe { (self.free_mem)(at.cast()) };
     }
 
-    /// The spare block, if it is of about this length.
-    fn take_spare(&self, bytes: usize) -> Option<(*mut u8, usize)> {
-        let (_, capacity) = self.spare.get()?;
-        if (capacity / 2..=capacity).contains(&bytes) { self.spare.take() } else { None }
-    }
-
-    /// Takes a block that nobody uses any more, and frees it or the spare one.
+    /// Takes a block that nobody uses any more, and frees those for which there is no room.
     fn give(&self, at: *mut u8, capacity: usize) {
         if self.is_closed.get() {
             return;
         }
-        let is_longest = self.spare.get().is_none_or(|(_, spare)| capacity >= spare);
-        let block = Some((at, capacity));
-        let freed = if is_longest { self.spare.replace(block) } else { block };
-        if let Some((at, _)) = freed {
+        let mut spare = self.spare.borrow_mut();
+        spare.give(at, capacity);
+        while let Some((at, _)) = spare.take_excess() {
             self.free(at);
         }
     }
@@ -136,7 +144,9 @@ impl SharedBlock {
         heap: &Rc<SharedHeap>,
         bytes: usize,
     ) -> Option<SharedBlock> {
-        let (at, capacity) = heap.take_spare(bytes).or_else(|| allocate(mpi, bytes))?;
+        let length = bytes.max(SHORTEST_BLOCK);
+        let spare = heap.spare.borrow_mut().take(length);
+        let (at, capacity) = spare.or_else(|| allocate(mpi, length))?;
         Some(SharedBlock { at, bytes, capacity, heap: heap.clone() })
     }
 }
@@ -154,8 +164,13 @@ impl WritableArray for SharedBlock {
 
 impl ArrayMemory for SharedBlock {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the block has so many bytes of mapped memory, which only `bytes_mut` changes.
+        // SAFETY: the block has so many bytes of mapped memory, which only `bytes_mut` changes, or
+        // the one rank that the array was given to: that has no slice of them here then.
         unsafe { std::slice::from_raw_parts(self.at, self.bytes) }
+    }
+
+    fn owned_bytes(&mut self) -> Option<&mut [u8]> {
+        Some(self.bytes_mut())
     }
 }
 

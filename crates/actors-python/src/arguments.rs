@@ -3,9 +3,10 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use crate::arrays::{ArrayData, NotSimple, Received};
+use crate::arrays::{ArrayData, NotSimple};
 use crate::interpreter::{self as py, PyObject};
 use crate::object::Object;
+use crate::received::Received;
 
 /// Tuples and lists in one another: deeper ones are left to pickle.
 const DEEPEST: usize = 16;
@@ -20,13 +21,15 @@ const BYTES: u8 = b'b';
 const TUPLE: u8 = b't';
 const LIST: u8 = b'l';
 const ARRAY: u8 = b'a';
+const LENT: u8 = b'v';
 
 /// Values that are written, and the data of arrays that a message has behind them.
 pub(crate) struct ArgumentWriter<'a> {
     pub(crate) values: &'a mut Vec<u8>,
     pub(crate) data: Vec<ArrayData>,
-    /// The type of arrays.
+    /// The type of arrays, and that of those that are lent.
     pub(crate) ndarray: *mut PyObject,
+    pub(crate) lent: *mut PyObject,
 }
 
 impl ArgumentWriter<'_> {
@@ -88,7 +91,13 @@ impl ArgumentWriter<'_> {
                 }
             } else if kind == self.ndarray {
                 into.push(ARRAY);
-                self.data.push(ArrayData::write(object, into)?);
+                self.data.push(ArrayData::write(object, None, into)?);
+            } else if kind == self.lent {
+                into.push(LENT);
+                let array = Object::owned(py::PyObject_GetAttrString(object, c"array".as_ptr()));
+                let future = Object::owned(py::PyObject_GetAttrString(object, c"future".as_ptr()));
+                let array = array.ok_or(NotSimple)?;
+                self.data.push(ArrayData::write(array.raw(), future, into)?);
             } else {
                 return Err(NotSimple);
             }
@@ -196,7 +205,7 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    fn ndarray(&mut self) -> Option<Object> {
+    fn ndarray(&mut self, is_lent: bool) -> Option<Object> {
         let [format, dimensions] = self.array()?;
         let format = self.take(usize::from(format))?;
         let bytes = usize::try_from(u64::from_ne_bytes(self.array()?)).ok()?;
@@ -207,7 +216,7 @@ impl<'a> ArgumentReader<'a> {
             extents.push(unsafe { Object::owned(py::PyLong_FromLongLong(extent)) }?);
         }
         let shape = Object::tuple(extents.into_iter())?;
-        self.data.array(format, bytes, shape)
+        self.data.array(format, bytes, shape, is_lent)
     }
 
     fn value(&mut self) -> Option<Object> {
@@ -238,7 +247,8 @@ impl<'a> ArgumentReader<'a> {
                 }
                 TUPLE => self.tuple(None),
                 LIST => self.list(),
-                ARRAY => self.ndarray(),
+                ARRAY => self.ndarray(false),
+                LENT => self.ndarray(true),
                 _ => None,
             }
         }

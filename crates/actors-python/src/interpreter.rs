@@ -1,6 +1,6 @@
 //! Functions and structures of the interpreter's stable interface, as its documentation says.
 
-use std::ffi::{c_char, c_double, c_int, c_long, c_longlong, c_void};
+use std::ffi::{c_char, c_double, c_int, c_long, c_longlong, c_uint, c_void};
 
 /// The head of every object.
 #[repr(C)]
@@ -40,6 +40,26 @@ pub(crate) struct PyBuffer {
     internal: *mut c_void,
 }
 
+/// A function of a type, by the number of its place.
+#[repr(C)]
+pub(crate) struct PyTypeSlot {
+    pub(crate) place: c_int,
+    pub(crate) function: *mut c_void,
+}
+
+pub(crate) const PY_BF_GETBUFFER: c_int = 1;
+pub(crate) const PY_TP_DEALLOC: c_int = 52;
+
+/// What a type is made of.
+#[repr(C)]
+pub(crate) struct PyTypeSpec {
+    pub(crate) name: *const c_char,
+    pub(crate) bytes: c_int,
+    pub(crate) item: c_int,
+    pub(crate) flags: c_uint,
+    pub(crate) slots: *mut PyTypeSlot,
+}
+
 /// Contiguous in the order of C, with shape and format.
 pub(crate) const PYBUF_C_CONTIGUOUS_FORMAT: c_int = 0x20 | 0x10 | 0x08 | 0x04;
 
@@ -50,6 +70,22 @@ unsafe extern "C" {
         flags: c_int,
     ) -> c_int;
     pub(crate) fn PyBuffer_Release(buffer: *mut PyBuffer);
+    pub(crate) fn PyBuffer_FillInfo(
+        buffer: *mut PyBuffer,
+        object: *mut PyObject,
+        memory: *mut c_void,
+        bytes: isize,
+        read_only: c_int,
+        flags: c_int,
+    ) -> c_int;
+    pub(crate) fn PyType_FromSpec(spec: *mut PyTypeSpec) -> *mut PyObject;
+    pub(crate) fn PyType_GenericAlloc(kind: *mut PyObject, items: isize) -> *mut PyObject;
+    pub(crate) fn PyObject_Free(object: *mut c_void);
+    pub(crate) fn PyDict_GetItemString(dict: *mut PyObject, key: *const c_char) -> *mut PyObject;
+    pub(crate) fn PyObject_GetAttrString(
+        object: *mut PyObject,
+        name: *const c_char,
+    ) -> *mut PyObject;
     pub(crate) fn PyByteArray_FromStringAndSize(bytes: *const c_char, size: isize)
     -> *mut PyObject;
 

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 
 use crate::arguments::ArgumentReader;
-use crate::arrays::Received;
+use crate::received::Received;
 use crate::interpreter::{self as py, PyObject};
 use crate::message::{HAS_REPLY, RESULT, SIMPLE, TowpathMessage, VALUES};
 use crate::module::{Module, with_module};
@@ -37,7 +37,7 @@ pub(crate) unsafe extern "C" fn towpath_python_invoke(
 }
 
 /// The exception that was raised ends the job.
-fn report(object: *mut PyObject) {
+pub(crate) fn report(object: *mut PyObject) {
     let error = raised();
     let told = with_module(|module| {
         let error = error.unwrap_or_else(Object::none);

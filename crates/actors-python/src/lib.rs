@@ -5,7 +5,10 @@
 //!    send          arguments to a message
 //!  invoke          a message to a call of an entry method
 //!  arguments       values as bytes
-//!    arrays        data of arrays, behind the values
+//!    arrays        arrays as they are sent
+//!      lending     arrays that are sent without a copy
+//!    received      arrays as they arrive
+//!      memory      memory of messages as objects
 //!  module          what Python has given
 //!  message         messages of the library for C
 //!  object          references to Python's objects
@@ -20,8 +23,11 @@ mod arguments;
 mod arrays;
 mod interpreter;
 mod invoke;
+mod lending;
+mod memory;
 mod message;
 mod module;
 mod object;
 mod opening;
+mod received;
 mod send;

@@ -24,6 +24,28 @@ const _: () = assert!(
         && offset_of!(TowpathMessage, arrays) == 40
 );
 
+/// A callback as in `towpath/actors.h`.
+#[repr(C)]
+pub(crate) struct TowpathCallback {
+    pub(crate) kind: u32,
+    entry: u32,
+    reference: u32,
+    pub(crate) rank: u32,
+    collection: u64,
+    index: [i32; 7],
+    pub(crate) function: u64,
+}
+
+const _: () = assert!(size_of::<TowpathCallback>() == 64);
+
+impl TowpathCallback {
+    /// Tells a function of this rank (`TOWPATH_CALL_FUNCTION`).
+    pub(crate) fn function(rank: u32, function: u64) -> TowpathCallback {
+        let (kind, index) = (4, [0; 7]);
+        TowpathCallback { kind, entry: 0, reference: 0, rank, collection: 0, index, function }
+    }
+}
+
 /// References of messages, as `messages.py` has them: there is a reply, and the arguments are as
 /// `arguments.rs` writes them.
 pub(crate) const HAS_REPLY: u32 = 1;

@@ -4,18 +4,30 @@ use std::cell::OnceCell;
 use std::ffi::{c_int, c_void};
 
 use crate::interpreter::{self as py, PyObject};
-use crate::message::TowpathMessage;
+use crate::memory;
+use crate::message::{TowpathCallback, TowpathMessage};
 use crate::object::Object;
 
 /// Functions of `libtowpath_actors.so`, and of the module.
 #[repr(C)]
 pub(crate) struct PythonInterface {
     pub(crate) message_new: unsafe extern "C" fn(usize, *mut TowpathMessage),
+    pub(crate) message_free: unsafe extern "C" fn(*mut TowpathMessage),
+    pub(crate) message_hold: unsafe extern "C" fn(*mut TowpathMessage),
     pub(crate) invoke: unsafe extern "C" fn(*const c_void, *mut TowpathMessage) -> c_int,
     pub(crate) broadcast: unsafe extern "C" fn(u64, *mut TowpathMessage) -> c_int,
+    pub(crate) add_array: unsafe extern "C" fn(
+        *mut TowpathMessage,
+        *const c_void,
+        usize,
+        *const TowpathCallback,
+    ) -> c_int,
     pub(crate) add_copy: unsafe extern "C" fn(*mut TowpathMessage, *const c_void, usize) -> c_int,
     pub(crate) array_of:
         unsafe extern "C" fn(*const TowpathMessage, u32, *mut usize) -> *const c_void,
+    pub(crate) own_array:
+        unsafe extern "C" fn(*mut TowpathMessage, u32, *mut usize) -> *mut c_void,
+    pub(crate) rank: unsafe extern "C" fn() -> u32,
     /// `accept(entry, chare, arguments, reply)`: runs a method that is more than a function.
     accept: *mut PyObject,
     /// `other(entry, chare, message)`: takes a message that this library has not made.
@@ -26,12 +38,10 @@ pub(crate) struct PythonInterface {
     flush: *mut PyObject,
     /// The type of arrays, or null without numpy.
     pub(crate) ndarray: *mut PyObject,
-    /// `array(format, shape, memory, offset)`: an array over memory.
-    array: *mut PyObject,
-    /// `kept(message)`: the memory of a message that is kept as long as this object.
-    kept: *mut PyObject,
-    /// `owned(message)`: the same of a message that was made.
-    owned: *mut PyObject,
+    /// Types of elements by their formats.
+    types: *mut PyObject,
+    /// The type of arguments that are lent: with an `array` and a `future`.
+    pub(crate) lent: *mut PyObject,
     /// Its attribute `current` is the chare that runs.
     job: *mut PyObject,
 }
@@ -41,6 +51,8 @@ pub(crate) struct Module {
     pub(crate) interface: PythonInterface,
     pub(crate) current: *mut PyObject,
     pub(crate) waiting: *mut PyObject,
+    /// The type of `memory.rs`.
+    pub(crate) memory: *mut PyObject,
 }
 
 impl Module {
@@ -60,16 +72,15 @@ impl Module {
         shared(self.interface.flush)
     }
 
-    pub(crate) fn array(&self) -> Object {
-        shared(self.interface.array)
-    }
-
-    pub(crate) fn kept(&self) -> Object {
-        shared(self.interface.kept)
-    }
-
-    pub(crate) fn owned(&self) -> Object {
-        shared(self.interface.owned)
+    /// The type of elements of this format.
+    pub(crate) fn element(&self, format: &[u8]) -> Option<Object> {
+        let mut text = [0_u8; 4];
+        text.get_mut(..format.len()).filter(|text| text.len() < 4)?.copy_from_slice(format);
+        // SAFETY: the dictionary exists, and the text ends with 0. It keeps the type.
+        unsafe {
+            let found = py::PyDict_GetItemString(self.interface.types, text.as_ptr().cast());
+            (!found.is_null()).then(|| Object::shared(found))
+        }
     }
 
     pub(crate) fn job(&self) -> *mut PyObject {
@@ -99,24 +110,24 @@ pub(crate) fn with_module<T>(use_it: impl FnOnce(&Module) -> Option<T>) -> Optio
 pub(crate) unsafe fn take_over(interface: *const PythonInterface) {
     // SAFETY: the caller has filled it.
     let interface = unsafe { interface.read() };
-    let PythonInterface { accept, other, failed, flush, ndarray, array, kept, owned, job, .. } =
-        interface;
+    let PythonInterface { accept, other, failed, flush, ndarray, types, lent, job, .. } = interface;
     // A second call changes nothing.
     MODULE.with(|module| {
         module.get_or_init(|| {
-            for object in [accept, other, failed, flush, ndarray, array, kept, owned, job] {
+            for object in [accept, other, failed, flush, ndarray, types, lent, job] {
                 // SAFETY: it exists, or is null, for which this does nothing. The reference is
                 // never given back, so the object lives as long as the process.
                 unsafe { py::Py_IncRef(object) };
             }
-            // SAFETY: these make references to texts, which are never given back either.
-            let (current, waiting) = unsafe {
+            // SAFETY: these make references, which are never given back either.
+            let (current, waiting, memory) = unsafe {
                 (
                     py::PyUnicode_InternFromString(c"current".as_ptr()),
                     py::PyUnicode_InternFromString(c"_waiting".as_ptr()),
+                    memory::new_type(),
                 )
             };
-            Module { interface, current, waiting }
+            Module { interface, current, waiting, memory }
         });
     });
 }

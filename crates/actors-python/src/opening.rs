@@ -4,7 +4,9 @@ use std::ffi::c_char;
 use std::ptr;
 
 use crate::interpreter::{self as py, METH_FASTCALL, PyMethodDef, PyObject};
-use crate::module::{PythonInterface, take_over};
+use crate::memory::HeldMessage;
+use crate::module::{PythonInterface, take_over, with_module};
+use crate::object::Object;
 use crate::send::send;
 
 struct Definition(PyMethodDef);
@@ -19,7 +21,28 @@ static SEND: Definition = Definition(PyMethodDef {
     documentation: ptr::null::<c_char>(),
 });
 
-/// Takes over what Python gives, once, and returns the function that sends messages.
+static HOLD: Definition = Definition(PyMethodDef {
+    name: c"hold".as_ptr(),
+    function: hold,
+    flags: METH_FASTCALL,
+    documentation: ptr::null::<c_char>(),
+});
+
+/// `hold(address)`: writable memory of the message that the running method was given, which exists
+/// as long as this object.
+unsafe extern "C" fn hold(
+    _: *mut PyObject,
+    arguments: *const *mut PyObject,
+    _: isize,
+) -> *mut PyObject {
+    // SAFETY: the module passes the address of that message.
+    let held = with_module(|module| unsafe {
+        HeldMessage::hold(module, py::PyLong_AsVoidPtr(*arguments).cast())
+    });
+    held.map_or(ptr::null_mut(), |held| held.into_object().into_raw())
+}
+
+/// Takes over what Python gives, once, and returns the functions that send and hold messages.
 ///
 /// # Safety
 /// The structure is filled, and its objects exist. The caller holds the interpreter's lock.
@@ -28,10 +51,15 @@ pub(crate) unsafe extern "C" fn towpath_python_open(
     interface: *const PythonInterface,
 ) -> *mut PyObject {
     // SAFETY: `library.py` has filled the structure, which refers to its objects during this call,
-    // and PyDLL keeps the lock. The definition is a constant.
+    // and PyDLL keeps the lock. Definitions are constants.
     unsafe {
         take_over(interface);
-        let definition = (&raw const SEND.0).cast_mut();
-        py::PyCFunction_NewEx(definition, ptr::null_mut(), ptr::null_mut())
+        let function = |definition: &'static Definition| {
+            let definition = (&raw const definition.0).cast_mut();
+            Object::owned(py::PyCFunction_NewEx(definition, ptr::null_mut(), ptr::null_mut()))
+        };
+        let both = function(&SEND).zip(function(&HOLD));
+        let both = both.and_then(|(send, hold)| Object::tuple([send, hold].into_iter()));
+        both.map_or(ptr::null_mut(), Object::into_raw)
     }
 }

@@ -8,7 +8,7 @@ use crate::arguments::ArgumentWriter;
 use crate::arrays::{ArrayData, NotSimple, aligned};
 use crate::interpreter::{self as py, PyObject};
 use crate::message::{HAS_REPLY, SIMPLE, TowpathMessage, VALUES};
-use crate::module::{Module, with_module};
+use crate::module::{Module, PythonInterface, with_module};
 
 /// Memory for longer arguments is not kept.
 const LONGEST_KEPT: usize = 1 << 20;
@@ -67,8 +67,8 @@ fn written(
         bytes.shrink_to(LONGEST_KEPT);
         // Where the data of arrays begins is written once it is known.
         bytes.extend_from_slice(&[0; VALUES]);
-        let mut writer =
-            ArgumentWriter { values: bytes, data: Vec::new(), ndarray: module.interface.ndarray };
+        let PythonInterface { ndarray, lent, .. } = module.interface;
+        let mut writer = ArgumentWriter { values: bytes, data: Vec::new(), ndarray, lent };
         // SAFETY: the module passes tuples.
         unsafe {
             reply.map_or(Ok(()), |reply| writer.tuple(reply, 0))?;
@@ -77,15 +77,15 @@ fn written(
         let data = writer.data;
         let length = bytes.len() as u64;
         bytes[..VALUES].copy_from_slice(&length.to_ne_bytes());
-        let mut message = filled(module, bytes, &data);
+        let mut message = filled(module, bytes, data);
         message.reference = SIMPLE | reply.map_or(0, |_| HAS_REPLY);
         Ok(message)
     })
 }
 
-/// A new message with these values, and with copies of the data behind them.
-fn filled(module: &Module, values: &[u8], data: &[ArrayData]) -> TowpathMessage {
-    let (long, short): (Vec<_>, Vec<_>) = data.iter().partition(|data| data.is_long());
+/// A new message with these values, with copies of short data behind them, and with the others.
+fn filled(module: &Module, values: &[u8], data: Vec<ArrayData>) -> TowpathMessage {
+    let (beside, short): (Vec<_>, Vec<_>) = data.into_iter().partition(ArrayData::is_beside);
     let total = short.iter().fold(values.len(), |end, data| aligned(end) + data.bytes());
     // SAFETY: the payload of the new message has so many bytes.
     unsafe {
@@ -93,7 +93,7 @@ fn filled(module: &Module, values: &[u8], data: &[ArrayData]) -> TowpathMessage 
         (module.interface.message_new)(total, &raw mut message);
         let payload = message.payload.cast::<u8>();
         ptr::copy_nonoverlapping(values.as_ptr(), payload, values.len());
-        for data in long {
+        for data in beside {
             data.add_to(module, &mut message);
         }
         short.iter().fold(values.len(), |end, data| {

@@ -17,6 +17,12 @@ pub trait ArrayMemory: fmt::Debug {
     fn is_borrowed(&self) -> bool {
         false
     }
+
+    /// Its bytes, which whoever has the only reference to it may change; `None` if others read them
+    /// too.
+    fn owned_bytes(&mut self) -> Option<&mut [u8]> {
+        None
+    }
 }
 
 impl ArrayMemory for Vec<u8> {
@@ -56,6 +62,10 @@ impl PooledArray {
 impl ArrayMemory for PooledArray {
     fn bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.blocks)[..self.bytes]
+    }
+
+    fn owned_bytes(&mut self) -> Option<&mut [u8]> {
+        Some(self.bytes_mut())
     }
 }
 

@@ -2,6 +2,7 @@
 //! message is a pointer to it, because messages are moved often. On the path of every message.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use crate::arrays::MessageArray;
 use crate::header::{ActorHeader, HEADER_BLOCKS, HEADER_BYTES};
@@ -105,6 +106,11 @@ impl MessageBuffer {
     /// Adds an array.
     pub fn add_array(&mut self, array: MessageArray) {
         self.arrays.get_or_insert_default().push(array);
+    }
+
+    /// The bytes of an array, to be written; `None` if there is no such array, or others have it too.
+    pub fn own_array(&mut self, number: usize) -> Option<&mut [u8]> {
+        Rc::get_mut(self.arrays.as_mut()?.get_mut(number)?)?.owned_bytes()
     }
 
     /// Replaces all arrays, and returns those before.

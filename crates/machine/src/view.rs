@@ -1,4 +1,4 @@
-//! Shared mappings of this process as others know them, and read-only views of them.
+//! Shared mappings of this process as others know them, and further views of them.
 
 use std::ffi::c_void;
 use std::fs;
@@ -87,38 +87,48 @@ fn place(begin: usize, length: usize, memory: &[u8]) -> Option<u64> {
     (at < length && memory.len() <= length - at).then_some(at as u64)
 }
 
-/// A second mapping of the same memory, which this process cannot write to.
+/// A second mapping of the same memory.
 #[derive(Debug)]
-pub struct ReadOnlyView {
+pub struct SharedView {
     pointer: *mut c_void,
     mapping: SharedMapping,
+    is_writable: bool,
 }
 
-impl ReadOnlyView {
-    /// Maps the memory once more. A write to it is explained before the process ends
-    /// ([`crate::fault`]).
+impl SharedView {
+    /// Maps the memory once more, so that this process cannot write to it there. A write is
+    /// explained before the process ends ([`crate::fault`]).
     ///
     /// # Errors
     /// The kernel's error: there is not enough address space.
-    pub fn new(mapping: SharedMapping) -> std::io::Result<ReadOnlyView> {
+    pub fn read_only(mapping: SharedMapping) -> std::io::Result<SharedView> {
+        let mut view = SharedView::writable(mapping)?;
+        // SAFETY: the new mapping is this view's own, and nobody has its address yet.
+        unsafe { rustix::mm::mprotect(view.pointer, mapping.length, MprotectFlags::READ) }?;
+        fault::watch(view.pointer as usize, mapping.length);
+        view.is_writable = false;
+        Ok(view)
+    }
+
+    /// Maps the memory once more, with the rights that the mapping has.
+    ///
+    /// # Errors
+    /// The kernel's error: there is not enough address space.
+    pub fn writable(mapping: SharedMapping) -> std::io::Result<SharedView> {
         let begin = std::ptr::with_exposed_provenance_mut(mapping.begin);
         // SAFETY: with an old length of 0 the mapping, which is shared, stays as it is, and the
         // kernel chooses another address for the new one.
         let pointer =
             unsafe { rustix::mm::mremap(begin, 0, mapping.length, MremapFlags::MAYMOVE) }?;
-        let view = ReadOnlyView { pointer, mapping };
-        // SAFETY: the new mapping is this view's own, and nobody has its address yet.
-        unsafe { rustix::mm::mprotect(pointer, mapping.length, MprotectFlags::READ) }?;
-        fault::watch(pointer as usize, mapping.length);
-        Ok(view)
+        Ok(SharedView { pointer, mapping, is_writable: true })
     }
 
     /// The memory at a place in the file; `None` if it is not all in the mapping.
-    pub fn at(&self, offset: u64, bytes: u64) -> Option<*const u8> {
+    pub fn at(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
         let at = offset.checked_sub(self.mapping.offset)?;
         let length = self.mapping.length as u64;
         let is_inside = at < length && bytes <= length - at;
-        is_inside.then(|| self.pointer.cast::<u8>().cast_const().wrapping_add(at as usize))
+        is_inside.then(|| self.pointer.cast::<u8>().wrapping_add(at as usize))
     }
 
     /// Where in the file a range of memory is that this view shows; `None` if it shows another one.
@@ -128,9 +138,11 @@ impl ReadOnlyView {
     }
 }
 
-impl Drop for ReadOnlyView {
+impl Drop for SharedView {
     fn drop(&mut self) {
-        fault::unwatch(self.pointer as usize);
+        if !self.is_writable {
+            fault::unwatch(self.pointer as usize);
+        }
         // SAFETY: the mapping is this view's own, and lasts as long as it: nobody has its addresses
         // any more. An error would leave it mapped, which harms nobody.
         let _ = unsafe { rustix::mm::munmap(self.pointer, self.mapping.length) };
@@ -158,7 +170,7 @@ mod tests {
         };
         let offset = shared.offset_of(memory).unwrap();
         assert_eq!(offset, (1 << 20) + 100);
-        let view = ReadOnlyView::new(same).unwrap();
+        let view = SharedView::read_only(same).unwrap();
         let seen = view.at(offset, 50).unwrap();
         // SAFETY: the view shows so many bytes there.
         let seen = unsafe { std::slice::from_raw_parts(seen, 50) };
@@ -166,6 +178,21 @@ mod tests {
         assert_eq!(view.offset_of(seen), Some(offset));
         assert_eq!((view.offset_of(memory), shared.offset_of(seen)), (None, None));
         assert_eq!((view.at(2 << 20, 1), view.at((2 << 20) - 1, 2)), (None, None));
+    }
+
+    #[test]
+    fn what_is_written_to_a_writable_view_is_in_the_mapping() {
+        let file = create_file("writable view").unwrap();
+        let mapped = Mapping::new(&file, 1 << 16).unwrap();
+        let shared = SharedMapping::of(mapped.pointer()).unwrap();
+        let view = SharedView::writable(shared).unwrap();
+        let place = view.at(5000, 1).unwrap();
+        // SAFETY: these bytes are in the mappings, and nothing refers to them.
+        let written = unsafe {
+            place.write(9);
+            mapped.pointer().add(5000).read()
+        };
+        assert_eq!(written, 9);
     }
 
     #[test]

@@ -10,7 +10,8 @@ from .entries import EntryMethod, Reply, failed
 from .futures import future_of
 from .job import job
 from .library import CharmError, ChareId, Message, Views, index_of, memory_view
-from .messages import (ARRAY_TYPE, HAS_BUFFERS, HAS_REPLY, PROTOCOL, array_over, unpack_buffers,
+from .lending import Lent
+from .messages import (ARRAY_TYPE, HAS_BUFFERS, HAS_REPLY, PROTOCOL, TYPES, unpack_buffers,
                        unpack_small)
 from .proxies import GROUP, MAIN, SINGLE, proxy_of, shown
 from .reductions import result_of
@@ -99,10 +100,9 @@ class Functions:
         self.packed = {}
         self.messages = Views(Message)
         self.construct = c.Construct(self.constructed)
-        self.send, self.invoke = job.library.open_quick(
+        self.send, job.hold, self.invoke, self.returned = job.library.open_quick(
             accept=self.accepted, other=self.invoked, failed=failed,
-            flush=Chare.__flush_wait_queues__, ndarray=ARRAY_TYPE, array=array_over,
-            kept=job.keeper.kept, owned=job.keeper.owned, job=job)
+            flush=Chare.__flush_wait_queues__, ndarray=ARRAY_TYPE, types=TYPES, lent=Lent, job=job)
         self.of_types = {"packed_bytes": c.PackedBytes(self.packed_bytes),
                          "pack": c.Pack(self.pack), "unpack": c.Unpack(self.unpack),
                          "destroy": c.Destroy(self.destroy)}
@@ -196,7 +196,7 @@ def content(message, address):
         result = result_of(job.reducers, view) if message.bytes else ()
         return (reference, *result) if reference else result, None
     if reference & HAS_BUFFERS:
-        found = unpack_buffers(job.keeper.kept(address))
+        found = unpack_buffers(job.hold(address))
     else:
         found = unpack_small(message)
     return found if reference & HAS_REPLY else (found, None)

@@ -13,7 +13,8 @@ class Job:
         self.packer = None
         # Sends small messages.
         self.send = None
-        self.keeper = None
+        # Gives the memory of the message that is received.
+        self.hold = None
         self.reducer_number = 0
         self.rank, self.ranks = -1, -1
         self.options = default_options()

@@ -61,11 +61,13 @@ class ReducerOfLibrary(Structure):
 class Interface(Structure):
     """What libtowpath_actors_python.so calls."""
 
-    _fields_ = [("message_new", c_void_p), ("invoke", c_void_p), ("broadcast", c_void_p),
-                ("message_add_copy", c_void_p), ("message_array", c_void_p),
+    functions = ("message_new", "message_free", "message_hold", "invoke", "broadcast",
+                 "message_add_array", "message_add_copy", "message_array", "message_own_array",
+                 "rank")
+    _fields_ = [*((name, c_void_p) for name in functions),
                 ("accept", py_object), ("other", py_object), ("failed", py_object),
-                ("flush", py_object), ("ndarray", c_void_p), ("array", py_object),
-                ("kept", py_object), ("owned", py_object), ("job", py_object)]
+                ("flush", py_object), ("ndarray", c_void_p), ("types", py_object),
+                ("lent", py_object), ("job", py_object)]
 
 
 class Program(Structure):
@@ -86,9 +88,11 @@ class Callback(Structure):
 FUNCTIONS = {
     "message_new": (None, [c_size_t, c_void_p]),
     "message_free": (None, [c_void_p]),
-    "message_keep": (None, [c_void_p]),
+    "message_hold": (None, [c_void_p]),
+    "message_add_array": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
     "message_add_copy": (c_int, [c_void_p, c_void_p, c_size_t]),
     "message_array": (c_void_p, [c_void_p, c_uint32, c_void_p]),
+    "message_own_array": (c_void_p, [c_void_p, c_uint32, c_void_p]),
     "value_data": (c_void_p, [c_void_p]),
     "value_bytes": (c_size_t, [c_void_p]),
     "value_resize": (None, [c_void_p, c_size_t]),
@@ -165,17 +169,18 @@ class Library:
         self.run.restype, self.run.argtypes = c_int, [POINTER(c_int)]
 
     def open_quick(self, **objects):
-        """Opens the library for small messages: its function that sends them, and the address of
-        the one that receives them."""
+        """Opens the library for the path of messages: its functions that send and hold them, and
+        the addresses of those that receive them and take back arrays."""
         quick = opened(ctypes.PyDLL, QUICK_NAME)
         addresses = {name: ctypes.cast(getattr(self, name), c_void_p)
-                     for name in ("message_new", "invoke", "broadcast", "message_add_copy",
-                                  "message_array")}
+                     for name in Interface.functions}
         quick.towpath_python_open.restype = py_object
         # It keeps the objects.
         self.interface = Interface(**addresses, **objects)
-        send = quick.towpath_python_open(ctypes.byref(self.interface))
-        return send, ctypes.cast(quick.towpath_python_invoke, c_void_p).value
+        send, hold = quick.towpath_python_open(ctypes.byref(self.interface))
+        invoke, returned = (ctypes.cast(function, c_void_p).value for function in
+                            (quick.towpath_python_invoke, quick.towpath_python_returned))
+        return send, hold, invoke, returned
 
     def check(self, status):
         """Raises the reason for which a function has failed."""

@@ -9,10 +9,7 @@ The reference of a message to an entry method says what it has.
 """
 
 import ctypes
-import functools
 import struct
-import threading
-from collections import deque
 from pickle import dumps, loads
 
 from .library import READABLE, WRITABLE, Message, memory_view
@@ -38,11 +35,6 @@ TYPES = {memoryview(numpy.zeros(1, name)).format: numpy.dtype(name) for name in 
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "longlong",
     "ulonglong", "float16", "float32", "float64", "longdouble", "complex64", "complex128",
     "clongdouble")} if numpy else {}
-
-
-def array_over(format, shape, memory, offset):
-    """A writable array over memory of a message, or over a copy of it."""
-    return numpy.ndarray(shape, TYPES[format], memory, offset)
 
 
 def aligned(offset):
@@ -99,62 +91,6 @@ class Packer:
             start = aligned(start)
             view[start:start + size] = buffer
             start += size
-
-
-class KeptMessage:
-    """A message that was kept, until nothing refers to its memory."""
-
-    def __init__(self, keeper, message):
-        self.keeper, self.message = keeper, message
-
-    def __del__(self):
-        self.keeper.ended(self.message)
-
-
-@functools.lru_cache(maxsize=None)
-def memory_type(power):
-    """Types of memory are few: making one costs more than a message."""
-    return ctypes.c_char * (1 << power)
-
-
-class Keeper:
-    """Keeps messages for the arrays that lie in them, and frees them in the thread that called
-    towpath_start."""
-
-    def __init__(self, library):
-        self.keep, self.free = library.message_keep, library.message_free
-        self.thread = threading.get_ident()
-        self.is_open = True
-        self.waiting = deque()
-
-    def kept(self, address):
-        """Keeps the message at this address: its memory."""
-        while self.waiting:
-            self.free(ctypes.addressof(self.waiting.popleft()))
-        self.keep(address)
-        return self.owned(address)
-
-    def owned(self, address):
-        """Writable memory over the payload of a message that belongs to the program. Its length is
-        rounded up to a power of two: nobody uses what is behind the payload."""
-        message = Message()
-        move(ctypes.addressof(message), address, ctypes.sizeof(Message))
-        power = max(0, message.bytes - 1).bit_length()
-        memory = memory_type(power).from_address(message.payload)
-        memory.kept = KeptMessage(self, message)
-        return memory
-
-    def ended(self, message):
-        if not self.is_open:
-            return
-        if threading.get_ident() == self.thread:
-            self.free(ctypes.addressof(message))
-        else:
-            self.waiting.append(message)
-
-    def close(self):
-        """The memory of messages is that of a library which ends."""
-        self.is_open = False
 
 
 def unpack_buffers(memory):

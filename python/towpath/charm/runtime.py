@@ -16,7 +16,7 @@ from .entries import driven
 from .futures import create_future, in_coroutine, wait_each
 from .job import job
 from .library import CharmError, Library, memory_view
-from .messages import PROTOCOL, Keeper, Packer
+from .messages import PROTOCOL, Packer
 from .pool import Pool
 from .proxies import MAIN
 from .reductions import Combiner
@@ -97,7 +97,7 @@ class Charm:
         """Runs the job, and returns its code."""
         sys.stdout.reconfigure(line_buffering=True)
         library = job.library = Library()
-        job.packer, job.keeper = Packer(library), Keeper(library)
+        job.packer = Packer(library)
         job.sections = self.sections
         functions = Functions(self.begin)
         job.send = functions.send
@@ -105,7 +105,7 @@ class Charm:
         combine = c.Combine(Combiner(library, job.reducers))
         reducer = c.ReducerOfLibrary(name=b"python", combine=combine)
         library.register_reducer(byref(reducer))
-        program = c.Program(read_only=c.ReadOnly(self.read_only))
+        program = c.Program(read_only=c.ReadOnly(self.read_only), call_back=functions.returned)
         library.check(library.start(byref(program)))
         job.rank, job.ranks = library.rank(), library.ranks()
         job.reducer_number = reducer.number
@@ -138,7 +138,6 @@ class Charm:
         if status:
             print(f"towpath: {library.error().decode()}", file=sys.stderr)
         sys.stdout.flush()
-        job.keeper.close()
         library.stop()
         return code.value
 

@@ -1,0 +1,26 @@
+//! Arrays of messages that the program holds beyond its methods, without a copy.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use crate::types::CMessage;
+
+/// The memory of an array of a message that the program has, to be written; null if others may
+/// read it too.
+///
+/// # Safety
+/// The message exists. There is memory for the length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_message_own_array(
+    message: *mut CMessage,
+    number: u32,
+    length: *mut usize,
+) -> *mut c_void {
+    // SAFETY: the message exists, and the program leaves its memory as it is.
+    let buffer = unsafe { (*message).buffer() }.ok();
+    let bytes = buffer.and_then(|buffer| buffer.own_array(number as usize));
+    let (at, bytes) = bytes.map_or((ptr::null_mut(), 0), |own| (own.as_mut_ptr(), own.len()));
+    // SAFETY: the caller has memory for it.
+    unsafe { length.write(bytes) };
+    at.cast()
+}

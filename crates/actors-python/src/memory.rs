@@ -1,0 +1,179 @@
+//! Memory of messages as objects of Python, which arrays lie in: a message is freed when the last
+//! array in it is gone.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::mem::ManuallyDrop;
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use crate::interpreter::{
+    self as py, PY_BF_GETBUFFER, PY_TP_DEALLOC, PyBuffer, PyObject, PyTypeSlot, PyTypeSpec,
+};
+use crate::message::TowpathMessage;
+use crate::module::{Module, with_module};
+use crate::object::Object;
+
+/// An object with memory of a message: the message itself and its payload, or a part of it.
+#[repr(C)]
+struct Memory {
+    head: PyObject,
+    /// Of a part: what has the message.
+    owner: *mut PyObject,
+    at: *mut c_void,
+    bytes: isize,
+    is_read_only: c_int,
+    message: TowpathMessage,
+}
+
+/// Messages whose last array was dropped in another thread than that of the job.
+static UNUSED: Mutex<Vec<Unused>> = Mutex::new(Vec::new());
+
+struct Unused(TowpathMessage);
+
+// SAFETY: other threads only pass it on to the one that runs the job.
+unsafe impl Send for Unused {}
+
+/// A message that the program has, as long as this object exists.
+pub(crate) struct HeldMessage(Object);
+
+impl HeldMessage {
+    /// Takes over the message that the running method was given.
+    ///
+    /// # Safety
+    /// It is that message, or one that was taken over.
+    pub(crate) unsafe fn hold(
+        module: &Module,
+        message: *mut TowpathMessage,
+    ) -> Option<HeldMessage> {
+        // SAFETY: the message exists, and is the program's afterwards.
+        unsafe {
+            (module.interface.message_hold)(message);
+            HeldMessage::take(module, message.read())
+        }
+    }
+
+    /// Takes over a message that the program has.
+    ///
+    /// # Safety
+    /// It has it, and nothing else frees it.
+    pub(crate) unsafe fn take(module: &Module, message: TowpathMessage) -> Option<HeldMessage> {
+        for mut unused in std::mem::take(&mut *UNUSED.lock().unwrap_or_else(PoisonError::into_inner))
+        {
+            // SAFETY: nothing refers to it any more.
+            unsafe { (module.interface.message_free)(&raw mut unused.0) };
+        }
+        let (at, bytes) = (message.payload, message.bytes.cast_signed());
+        // SAFETY: null is no owner.
+        unsafe { made(module, ptr::null_mut(), at, bytes, false, message) }.map(HeldMessage)
+    }
+
+    pub(crate) fn into_object(self) -> Object {
+        self.0
+    }
+
+    /// The message, which is changed only through this.
+    pub(crate) fn message(&self) -> *mut TowpathMessage {
+        // SAFETY: `take` has made the object.
+        unsafe { &raw mut (*self.0.raw().cast::<Memory>()).message }
+    }
+
+    /// An object for a part of the memory.
+    ///
+    /// # Safety
+    /// The message has so many bytes there, which may be written unless it is for reading only.
+    pub(crate) unsafe fn part(
+        &self,
+        module: &Module,
+        at: *const c_void,
+        bytes: usize,
+        is_read_only: bool,
+    ) -> Option<Object> {
+        let at = at.cast_mut();
+        // SAFETY: the part keeps the object that keeps the message. A part has no message.
+        unsafe {
+            let owner = Object::shared(self.0.raw()).into_raw();
+            let none = std::mem::zeroed();
+            made(module, owner, at, bytes.cast_signed(), is_read_only, none)
+        }
+    }
+}
+
+/// A new object.
+///
+/// # Safety
+/// The caller gives a reference to the owner, which keeps the memory, unless the message does.
+unsafe fn made(
+    module: &Module,
+    owner: *mut PyObject,
+    at: *mut c_void,
+    bytes: isize,
+    is_read_only: bool,
+    message: TowpathMessage,
+) -> Option<Object> {
+    // SAFETY: the type is that of `new_type`, so the object has room for a `Memory`, whose head is
+    // filled.
+    unsafe {
+        let object = Object::owned(py::PyType_GenericAlloc(module.memory, 0))?;
+        let memory = object.raw().cast::<Memory>();
+        (&raw mut (*memory).owner).write(owner);
+        (&raw mut (*memory).at).write(at);
+        (&raw mut (*memory).bytes).write(bytes);
+        (&raw mut (*memory).is_read_only).write(c_int::from(is_read_only));
+        (&raw mut (*memory).message).write(message);
+        Some(object)
+    }
+}
+
+/// The type of these objects.
+pub(crate) fn new_type() -> *mut PyObject {
+    let mut slots = [
+        PyTypeSlot { place: PY_BF_GETBUFFER, function: get_buffer as *mut c_void },
+        PyTypeSlot { place: PY_TP_DEALLOC, function: deallocate as *mut c_void },
+        PyTypeSlot { place: 0, function: ptr::null_mut() },
+    ];
+    let mut spec = PyTypeSpec {
+        name: c"towpath.charm.MessageMemory".as_ptr(),
+        bytes: size_of::<Memory>() as c_int,
+        item: 0,
+        flags: 0 as c_uint,
+        slots: slots.as_mut_ptr(),
+    };
+    // SAFETY: the interpreter copies what it is told here, and the name is a constant.
+    unsafe { py::PyType_FromSpec(&raw mut spec) }
+}
+
+unsafe extern "C" fn get_buffer(
+    object: *mut PyObject,
+    buffer: *mut PyBuffer,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: the interpreter passes an object of this type, and a structure to be filled.
+    unsafe {
+        let memory = &*object.cast::<Memory>();
+        let Memory { at, bytes, is_read_only, .. } = *memory;
+        py::PyBuffer_FillInfo(buffer, object, at, bytes, is_read_only, flags)
+    }
+}
+
+unsafe extern "C" fn deallocate(object: *mut PyObject) {
+    // SAFETY: nothing refers to the object any more. It has a reference to its type, to its owner,
+    // and the message if there is one. A message that was freed has no memory of its own.
+    unsafe {
+        let kind = (*object).kind;
+        let memory = object.cast::<Memory>();
+        let mut message = ManuallyDrop::new((&raw const (*memory).message).read());
+        if !message.memory.is_null() {
+            let freed = with_module(|module| {
+                (module.interface.message_free)(&raw mut *message);
+                Some(())
+            });
+            if freed.is_none() {
+                let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+                unused.push(Unused(ManuallyDrop::into_inner(message)));
+            }
+        }
+        py::Py_DecRef((*memory).owner);
+        py::PyObject_Free(object.cast());
+        py::Py_DecRef(kind);
+    }
+}
