@@ -112,14 +112,18 @@ int towpath_message_add_array(towpath_message *message, const void *data, size_t
 /* Adds an array with a copy of these bytes, in memory that other ranks can read if there is such. It
  * is faster than as much payload for long arrays. Returns its number in the message, or -1. */
 int towpath_message_add_copy(towpath_message *message, const void *data, size_t bytes);
+/* Adds an array of so many bytes to be written, in memory that other ranks can read if there is such:
+ * towpath_message_own_array gives it. Returns its number in the message, or -1. */
+int towpath_message_add_new(towpath_message *message, size_t bytes);
 /* An array of a message that a method was given, which must not write to it, or of a message that
  * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none. */
 const void *towpath_message_array(const towpath_message *message, uint32_t number, size_t *bytes);
 /* The section to which a message of a method, or one that was kept, was sent. Fails if it was not
  * sent to one. */
 int towpath_message_section(const towpath_message *message, towpath_section *section);
-/* An array of a message that was kept or held, which the program may write to until it frees the
- * message. Null with 0 bytes if others may read it too: it was broadcast, or its sender waits. */
+/* An array of a message that was made, kept or held, which the program may write to until it sends
+ * or frees the message. Null with 0 bytes if others may read it too: it was broadcast, or its sender
+ * waits. */
 void *towpath_message_own_array(towpath_message *message, uint32_t number, size_t *bytes);
 
 /* What a program has. Numbers are given by towpath_start: types, entry methods and reducers are

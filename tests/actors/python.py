@@ -23,7 +23,7 @@ import environments  # noqa: E402
 PROGRAMS = HERE / "python_programs"
 SECONDS = 60
 # What charm4py does not have.
-BEYOND = {"async_methods", "other_arrays", "pool_errors", "timers", "waiting_messages",
+BEYOND = {"async_methods", "lending", "other_arrays", "pool_errors", "timers", "waiting_messages",
           "waiting_together"}
 # It needs a rank for the scheduler of its pool.
 RANKS_OF_CHARM4PY = {"pool": (2, 4)}

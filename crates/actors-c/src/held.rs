@@ -1,9 +1,20 @@
-//! Arrays of messages that the program holds beyond its methods, without a copy.
+//! Arrays of messages that the program writes to in place.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use crate::types::CMessage;
+
+/// Adds an array to be written, where the library sends it from most easily; the number is that in
+/// the message.
+///
+/// # Safety
+/// The message was made and not sent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_message_add_new(message: *mut CMessage, length: usize) -> c_int {
+    // SAFETY: the message exists, and the program leaves its memory as it is.
+    unsafe { (*message).add(|runtime| Ok(runtime.new_array(length).into_array())) }
+}
 
 /// The memory of an array of a message that the program has, to be written; null if others may
 /// read it too.

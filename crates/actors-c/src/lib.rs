@@ -10,7 +10,7 @@
 //!  balancing       load balancing; checkpoint: checkpoints and restarts
 //!  messages        messages as C sees them
 //!    priorities    priorities that are strings of bits
-//!    held          arrays that the program holds beyond its methods
+//!    held          arrays of messages that the program writes to
 //!  program         what the runtime asks of the program's functions
 //!    registry      types, entry methods and reducers, and their numbers
 //!    value         values of reductions that the program's functions combine

@@ -93,7 +93,7 @@ impl CMessage {
     ///
     /// # Safety
     /// As for `buffer`.
-    unsafe fn add(
+    pub(crate) unsafe fn add(
         &mut self,
         array: impl FnOnce(&Runtime) -> Result<MessageArray, String>,
     ) -> c_int {

@@ -65,7 +65,10 @@ impl ArrayData {
             }
             let data = ArrayData { buffer, lent };
             let dimensions = usize::try_from(data.buffer.dimensions).unwrap_or(DIMENSIONS + 1);
-            if data.buffer.format.is_null() || dimensions > DIMENSIONS || data.buffer.shape.is_null() {
+            if data.buffer.format.is_null()
+                || dimensions > DIMENSIONS
+                || data.buffer.shape.is_null()
+            {
                 return Err(NotSimple);
             }
             let format = CStr::from_ptr(data.buffer.format).to_bytes();

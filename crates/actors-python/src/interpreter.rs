@@ -151,6 +151,7 @@ unsafe extern "C" {
         own: *mut PyObject,
         module: *mut PyObject,
     ) -> *mut PyObject;
+    pub(crate) fn PyErr_NoMemory() -> *mut PyObject;
     pub(crate) fn PyErr_Clear();
     pub(crate) fn PyErr_Occurred() -> *mut PyObject;
     pub(crate) fn PyErr_Fetch(

@@ -4,11 +4,11 @@ use std::ffi::c_void;
 use std::ptr;
 
 use crate::arguments::ArgumentReader;
-use crate::received::Received;
 use crate::interpreter::{self as py, PyObject};
 use crate::message::{HAS_REPLY, RESULT, SIMPLE, TowpathMessage, VALUES};
 use crate::module::{Module, with_module};
 use crate::object::Object;
+use crate::received::Received;
 
 /// Runs an entry method. The context is a tuple of the method's description, and of its function if
 /// that is all there is to it.

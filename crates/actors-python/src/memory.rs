@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::{Mutex, PoisonError};
 
 use crate::interpreter::{
@@ -57,7 +57,8 @@ impl HeldMessage {
     /// # Safety
     /// It has it, and nothing else frees it.
     pub(crate) unsafe fn take(module: &Module, message: TowpathMessage) -> Option<HeldMessage> {
-        for mut unused in std::mem::take(&mut *UNUSED.lock().unwrap_or_else(PoisonError::into_inner))
+        for mut unused in
+            std::mem::take(&mut *UNUSED.lock().unwrap_or_else(PoisonError::into_inner))
         {
             // SAFETY: nothing refers to it any more.
             unsafe { (module.interface.message_free)(&raw mut unused.0) };
@@ -65,6 +66,20 @@ impl HeldMessage {
         let (at, bytes) = (message.payload, message.bytes.cast_signed());
         // SAFETY: null is no owner.
         unsafe { made(module, ptr::null_mut(), at, bytes, false, message) }.map(HeldMessage)
+    }
+
+    /// Takes over a new message with an array of so many bytes, and gives the memory of that.
+    pub(crate) fn allocate(module: &Module, bytes: usize) -> Option<Object> {
+        // SAFETY: the message is made here, and so is its array.
+        unsafe {
+            let mut message = std::mem::zeroed::<TowpathMessage>();
+            (module.interface.message_new)(0, &raw mut message);
+            let number = (module.interface.add_new)(&raw mut message, bytes);
+            let held = HeldMessage::take(module, message)?;
+            let (number, mut size) = (u32::try_from(number).ok()?, 0);
+            let own = (module.interface.own_array)(held.message(), number, &raw mut size);
+            held.part(module, own, size, false)
+        }
     }
 
     pub(crate) fn into_object(self) -> Object {
@@ -88,7 +103,9 @@ impl HeldMessage {
         bytes: usize,
         is_read_only: bool,
     ) -> Option<Object> {
-        let at = at.cast_mut();
+        // numpy takes null for no memory, and makes its own.
+        let at =
+            if bytes == 0 { NonNull::<u128>::dangling().as_ptr().cast() } else { at.cast_mut() };
         // SAFETY: the part keeps the object that keeps the message. A part has no message.
         unsafe {
             let owner = Object::shared(self.0.raw()).into_raw();

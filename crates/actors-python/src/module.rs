@@ -23,10 +23,10 @@ pub(crate) struct PythonInterface {
         *const TowpathCallback,
     ) -> c_int,
     pub(crate) add_copy: unsafe extern "C" fn(*mut TowpathMessage, *const c_void, usize) -> c_int,
+    pub(crate) add_new: unsafe extern "C" fn(*mut TowpathMessage, usize) -> c_int,
     pub(crate) array_of:
         unsafe extern "C" fn(*const TowpathMessage, u32, *mut usize) -> *const c_void,
-    pub(crate) own_array:
-        unsafe extern "C" fn(*mut TowpathMessage, u32, *mut usize) -> *mut c_void,
+    pub(crate) own_array: unsafe extern "C" fn(*mut TowpathMessage, u32, *mut usize) -> *mut c_void,
     pub(crate) rank: unsafe extern "C" fn() -> u32,
     /// `accept(entry, chare, arguments, reply)`: runs a method that is more than a function.
     accept: *mut PyObject,

@@ -42,7 +42,28 @@ unsafe extern "C" fn hold(
     held.map_or(ptr::null_mut(), |held| held.into_object().into_raw())
 }
 
-/// Takes over what Python gives, once, and returns the functions that send and hold messages.
+static ALLOCATE: Definition = Definition(PyMethodDef {
+    name: c"allocate".as_ptr(),
+    function: allocate,
+    flags: METH_FASTCALL,
+    documentation: ptr::null::<c_char>(),
+});
+
+/// `allocate(bytes)`: writable memory that other ranks can read, if there is such.
+unsafe extern "C" fn allocate(
+    _: *mut PyObject,
+    arguments: *const *mut PyObject,
+    _: isize,
+) -> *mut PyObject {
+    // SAFETY: the module passes a number of bytes.
+    let bytes = unsafe { py::PyLong_AsUnsignedLongLong(*arguments) };
+    let memory = with_module(|module| HeldMessage::allocate(module, bytes as usize));
+    // SAFETY: this raises an exception.
+    memory.map_or_else(|| unsafe { py::PyErr_NoMemory() }, Object::into_raw)
+}
+
+/// Takes over what Python gives, once, and returns the functions that send and hold messages, and
+/// allocate memory.
 ///
 /// # Safety
 /// The structure is filled, and its objects exist. The caller holds the interpreter's lock.
@@ -58,8 +79,9 @@ pub(crate) unsafe extern "C" fn towpath_python_open(
             let definition = (&raw const definition.0).cast_mut();
             Object::owned(py::PyCFunction_NewEx(definition, ptr::null_mut(), ptr::null_mut()))
         };
-        let both = function(&SEND).zip(function(&HOLD));
-        let both = both.and_then(|(send, hold)| Object::tuple([send, hold].into_iter()));
-        both.map_or(ptr::null_mut(), Object::into_raw)
+        let all = [function(&SEND), function(&HOLD), function(&ALLOCATE)].into_iter();
+        let all = all.collect::<Option<Vec<Object>>>();
+        let all = all.and_then(|all| Object::tuple(all.into_iter()));
+        all.map_or(ptr::null_mut(), Object::into_raw)
     }
 }

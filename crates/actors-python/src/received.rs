@@ -85,8 +85,7 @@ impl<'a> Received<'a> {
             match &self.held {
                 Some(held) => held.part(self.module, data.cast(), bytes, false),
                 None => {
-                    let copy =
-                        py::PyByteArray_FromStringAndSize(data.cast(), bytes.cast_signed());
+                    let copy = py::PyByteArray_FromStringAndSize(data.cast(), bytes.cast_signed());
                     Object::owned(copy)
                 }
             }

@@ -12,7 +12,7 @@ from .creation import Array, Group
 from .entries import coro, coro_ext, when
 from .futures import LocalFuture, NotThreadedError, create_future
 from .job import job
-from .lending import nocopy
+from .lending import empty_shared, nocopy
 from .library import CharmError
 from .options import Options
 from .runtime import charm, readonlies, register
@@ -24,4 +24,4 @@ threaded = coro
 
 __all__ = ["Array", "ArrayMap", "Channel", "Chare", "Charm4PyError", "CharmError", "Future",
            "Group", "LocalFuture", "NotThreadedError", "Options", "Reducer", "charm", "coro",
-           "coro_ext", "nocopy", "readonlies", "register", "threaded", "when"]
+           "coro_ext", "empty_shared", "nocopy", "readonlies", "register", "threaded", "when"]

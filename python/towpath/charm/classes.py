@@ -100,9 +100,10 @@ class Functions:
         self.packed = {}
         self.messages = Views(Message)
         self.construct = c.Construct(self.constructed)
-        self.send, job.hold, self.invoke, self.returned = job.library.open_quick(
+        quick = job.library.open_quick(
             accept=self.accepted, other=self.invoked, failed=failed,
             flush=Chare.__flush_wait_queues__, ndarray=ARRAY_TYPE, types=TYPES, lent=Lent, job=job)
+        self.send, job.hold, job.allocate, self.invoke, self.returned = quick
         self.of_types = {"packed_bytes": c.PackedBytes(self.packed_bytes),
                          "pack": c.Pack(self.pack), "unpack": c.Unpack(self.unpack),
                          "destroy": c.Destroy(self.destroy)}

@@ -15,6 +15,8 @@ class Job:
         self.send = None
         # Gives the memory of the message that is received.
         self.hold = None
+        # Gives so many bytes of memory that ranks share.
+        self.allocate = None
         self.reducer_number = 0
         self.rank, self.ranks = -1, -1
         self.options = default_options()

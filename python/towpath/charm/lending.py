@@ -1,7 +1,11 @@
 """Arrays that are sent without a copy."""
 
+from .job import job
 from .library import CharmError
 from .messages import TYPES, numpy
+
+# Shorter arrays are copied into messages.
+SHORTEST_SHARED = 16 << 10
 
 
 class Lent:
@@ -32,3 +36,21 @@ def nocopy(array, future=None):
     if not array.flags.c_contiguous or array.dtype not in TYPES.values():
         raise CharmError("nocopy lends arrays of numbers that are contiguous; copy this one")
     return Lent(array, future)
+
+
+def empty_shared(shape, dtype=float):
+    """An array with arbitrary content, in memory that the ranks of this host share, where others
+    can read what `nocopy` lends them. Short ones are in private memory."""
+    job.check_started()
+    # This raises what numpy raises for shapes and types that cannot be.
+    array = numpy.empty(shape, dtype)
+    if array.nbytes < SHORTEST_SHARED or array.dtype not in TYPES.values():
+        return array
+    return numpy.ndarray(shape, dtype, job.allocate(array.nbytes))
+
+
+def own(value):
+    """The value, or a copy of it if it is an array that is lent."""
+    if numpy is not None and type(value) is numpy.ndarray and not value.flags.writeable:
+        return value.copy()
+    return value

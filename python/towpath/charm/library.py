@@ -62,8 +62,8 @@ class Interface(Structure):
     """What libtowpath_actors_python.so calls."""
 
     functions = ("message_new", "message_free", "message_hold", "invoke", "broadcast",
-                 "message_add_array", "message_add_copy", "message_array", "message_own_array",
-                 "rank")
+                 "message_add_array", "message_add_copy", "message_add_new", "message_array",
+                 "message_own_array", "rank")
     _fields_ = [*((name, c_void_p) for name in functions),
                 ("accept", py_object), ("other", py_object), ("failed", py_object),
                 ("flush", py_object), ("ndarray", c_void_p), ("types", py_object),
@@ -91,6 +91,7 @@ FUNCTIONS = {
     "message_hold": (None, [c_void_p]),
     "message_add_array": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
     "message_add_copy": (c_int, [c_void_p, c_void_p, c_size_t]),
+    "message_add_new": (c_int, [c_void_p, c_size_t]),
     "message_array": (c_void_p, [c_void_p, c_uint32, c_void_p]),
     "message_own_array": (c_void_p, [c_void_p, c_uint32, c_void_p]),
     "value_data": (c_void_p, [c_void_p]),
@@ -170,17 +171,17 @@ class Library:
 
     def open_quick(self, **objects):
         """Opens the library for the path of messages: its functions that send and hold them, and
-        the addresses of those that receive them and take back arrays."""
+        that allocate memory, and the addresses of those that receive them and take back arrays."""
         quick = opened(ctypes.PyDLL, QUICK_NAME)
         addresses = {name: ctypes.cast(getattr(self, name), c_void_p)
                      for name in Interface.functions}
         quick.towpath_python_open.restype = py_object
         # It keeps the objects.
         self.interface = Interface(**addresses, **objects)
-        send, hold = quick.towpath_python_open(ctypes.byref(self.interface))
+        send, hold, allocate = quick.towpath_python_open(ctypes.byref(self.interface))
         invoke, returned = (ctypes.cast(function, c_void_p).value for function in
                             (quick.towpath_python_invoke, quick.towpath_python_returned))
-        return send, hold, invoke, returned
+        return send, hold, allocate, invoke, returned
 
     def check(self, status):
         """Raises the reason for which a function has failed."""

@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 from .chare import Chare
 from .entries import coro_ext
 from .job import job
+from .lending import own
 from .library import CharmError
 
 # A rank that only waits for a time asks for it so often.
@@ -79,7 +80,8 @@ class CharmRemote(Chare):
         future = job.futures.get(fid)
         if future is None:
             raise CharmError(f"no future {fid} waits for a value: it has got its value already")
-        future.deposit(result)
+        # It is kept longer than a method runs.
+        future.deposit(own(result))
 
     def _call_later(self):
         if self.timers.call():

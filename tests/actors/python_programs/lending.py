@@ -1,0 +1,89 @@
+"""Arrays that are lent: read-only where they are, and a future once nobody reads them any more."""
+import numpy
+from towpath.charm import CharmError, Chare, Future, Group, charm, empty_shared, nocopy
+
+SIZES = (0, 1, 100, 1000, 3000, 100000, 1 << 20)
+
+
+class Reader(Chare):
+    def __init__(self):
+        self.kept = None
+
+    def total(self, data, *more):
+        assert not data.flags.writeable or more
+        return data.sum() + sum(more)
+
+    def keep(self, data):
+        self.kept = data[1:3]
+
+    def drop(self):
+        kept, self.kept = list(self.kept), None
+        return kept
+
+    def write(self, data):
+        try:
+            data[0] = 1
+        except ValueError:
+            return "refused"
+        return "written"
+
+    def pass_on(self, data, to, done):
+        to.add(nocopy(data), done)
+
+    def add(self, data, done):
+        done(data.sum())
+
+    def mixed(self, some, data, more):
+        return some["x"] + data.sum() + more.sum()
+
+    def give(self, size):
+        return nocopy(numpy.ones(size))
+
+
+def refused(*arguments):
+    try:
+        nocopy(*arguments)
+    except CharmError as error:
+        return str(error)
+    return ""
+
+
+def main(args):
+    group = Group(Reader)
+    last = group[charm.numPes() - 1]
+    for size in SIZES:
+        data, returned = numpy.arange(size, dtype="float64"), Future()
+        assert last.total(nocopy(data, returned), ret=True).get() == data.sum()
+        returned.get()
+        data, returned = data + 1, Future()
+        assert group.total(nocopy(data, returned), ret=True).get() == [data.sum()] * charm.numPes()
+        returned.get()
+        passed = Future()
+        last.pass_on(nocopy(data), group[0], passed)
+        assert passed.get() == data.sum()
+        given = last.give(size, ret=True).get()
+        assert given.shape == (size,) and given.sum() == size
+    data, returned = empty_shared((512, 512), "int64"), Future()
+    data[:] = numpy.arange(1 << 18).reshape(512, 512)
+    data = data.reshape(-1)
+    last.keep(nocopy(data, returned), awaitable=True).get()
+    # Whoever keeps a part of it keeps it lent.
+    assert not returned.ready()
+    assert last.drop(ret=True).get() == [1, 2]
+    returned.get()
+    assert last.write(nocopy(numpy.ones(100000)), ret=True).get() == "refused"
+    assert last.write(numpy.ones(100000), ret=True).get() == "written"
+    done = Future()
+    found = last.mixed({"x": 1}, nocopy(numpy.ones(5000), done), numpy.ones(9), ret=True).get()
+    assert found == 5010
+    done.get()
+    assert "not list" in refused([1, 2]) and "contiguous" in refused(numpy.ones((9, 9))[:, 1])
+    assert "contiguous" in refused(numpy.array([None, "x"]))
+    shared = empty_shared(0), empty_shared(3), empty_shared((100, 0, 5), "int8")
+    assert [one.size for one in shared] == [0, 3, 0] and shared[1].flags.writeable
+    charm.waitQD()
+    print("ok")
+    exit()
+
+
+charm.start(main)
