@@ -341,6 +341,9 @@ int towpath_set_reduction_client(uint64_t collection, const towpath_callback *cl
 int towpath_next_reduction(const towpath_chare_id *id, uint32_t *number);
 /* Tells a callback when no message is left anywhere. */
 int towpath_start_quiescence(const towpath_callback *callback);
+/* Tells a callback after so many nanoseconds, once this rank has nothing to do. Quiescence waits
+ * for that. */
+int towpath_call_after(uint64_t nanoseconds, const towpath_callback *callback);
 
 /* Sections. */
 

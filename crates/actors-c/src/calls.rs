@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::time::Duration;
 
 use towpath_actors::message::MessageKind;
 use towpath_actors::{ActorError, CollectionId, Contribution};
@@ -268,6 +269,20 @@ pub unsafe extern "C" fn towpath_start_quiescence(callback: *const CCallback) ->
     let callback = unsafe { &*callback };
     status(with_runtime(|runtime| {
         runtime.start_quiescence(callback.callback()?);
+        Ok(())
+    }))
+}
+
+/// Tells a callback after so many nanoseconds.
+///
+/// # Safety
+/// The pointer is as the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_call_after(nanoseconds: u64, callback: *const CCallback) -> c_int {
+    // SAFETY: the caller has such a structure.
+    let callback = unsafe { &*callback };
+    status(with_runtime(|runtime| {
+        runtime.call_after(Duration::from_nanos(nanoseconds), callback.callback()?);
         Ok(())
     }))
 }

@@ -16,7 +16,11 @@ impl State {
             return None;
         }
         // Without other ranks, nothing can arrive.
-        Some(if self.ranks == 1 { Duration::ZERO } else { self.stall.pause() })
+        match (self.ranks, self.timers.is_empty()) {
+            (1, true) => Some(Duration::ZERO),
+            (1, false) => None,
+            _ => Some(self.stall.pause()),
+        }
     }
 }
 
@@ -25,11 +29,12 @@ impl Runtime {
     /// will, the job ends.
     pub fn wait(&self) {
         let mut state = self.state.borrow_mut();
-        let limit = state.until_wave();
+        let wave = state.until_wave();
+        let limit = wave.into_iter().chain(state.until_timer()).min();
         let has_passed = limit == Some(Duration::ZERO) || state.layer.wait(limit);
         drop(state);
         self.has_waited();
-        if has_passed && limit.is_some() {
+        if has_passed && wave.is_some() && limit == wave {
             let mut state = self.state.borrow_mut();
             let now = state.layer.time();
             state.stall.begin(now);

@@ -14,6 +14,7 @@
 //!    results       what reductions give, and who is told
 //!    idle          quiescence, and jobs that do not end themselves
 //!      stall       when rank 0 looks whether anything is left to do
+//!    timers        callbacks that are told after some time
 //!    ending        the end of the job, errors
 //!    undelivered   messages for which there is no chare
 //!    starting      what ranks keep until they have the read-only data
@@ -94,6 +95,7 @@ mod state;
 mod suspended;
 mod sync_rounds;
 mod synchronization;
+mod timers;
 pub mod tree;
 mod undelivered;
 

@@ -28,6 +28,7 @@ use crate::quiescence::{MessageCounts, Quiescence};
 use crate::reduction::Contribution;
 use crate::stall::StallWatch;
 use crate::state::{NoSuchIndex, State};
+use crate::timers::Timers;
 use crate::tree::SpanningTree;
 
 /// The runtime of one rank.
@@ -66,6 +67,7 @@ impl Runtime {
             stall: StallWatch::new(),
             held: None,
             returned: ReturnedArrays::default(),
+            timers: Timers::default(),
             program: None,
             checkpoint: PendingCheckpoint::Nothing,
             opening: Vec::new(),
@@ -245,13 +247,15 @@ impl Runtime {
         self.state.borrow_mut().layer.array(bytes)
     }
 
-    /// Tells whom arrays belong that nobody reads any more.
-    fn arrays_return(&self) {
+    /// Tells whom arrays belong that nobody reads any more. Whether there are such.
+    fn arrays_return(&self) -> bool {
         let returned = self.state.borrow().returned.take();
+        let has_returned = !returned.is_empty();
         self.state.borrow_mut().counts.processed += returned.len() as u64;
         for done in returned {
             self.noticed(self.call(done, &[]));
         }
+        has_returned
     }
 
     /// Invokes an entry method of all chares of a collection; the message's header says which.
@@ -392,15 +396,13 @@ impl Runtime {
 
     /// Takes in a message that has arrived, and processes one. Whether there was anything to do.
     pub fn step(&self) -> bool {
-        let (arrived, next, returned) = {
+        let (arrived, next, is_awaited) = {
             let state = &mut *self.state.borrow_mut();
             let arrived = state.poll();
             let next = if arrived.is_none() { state.queue.pop() } else { None };
-            (arrived, next, !state.returned.borrow().is_empty())
+            (arrived, next, !state.returned.borrow().is_empty() || !state.timers.is_empty())
         };
-        if returned {
-            self.arrays_return();
-        }
+        let has_told = is_awaited && (self.arrays_return() | self.timers_end());
         if let Some((from, message)) = arrived {
             if let Some(message) = self.let_in(from, message) {
                 self.noticed(self.handle(message.into(), Some(from)));
@@ -413,7 +415,7 @@ impl Runtime {
         }
         match next {
             Some(message) => self.noticed(self.execute(message)),
-            None => return returned || self.idle(),
+            None => return has_told || self.idle(),
         }
         true
     }

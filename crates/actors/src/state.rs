@@ -20,6 +20,7 @@ use crate::observation::Observation;
 use crate::queue::MessageQueue;
 use crate::quiescence::{MessageCounts, Quiescence};
 use crate::stall::StallWatch;
+use crate::timers::Timers;
 use crate::tree::SpanningTree;
 
 /// While the queue is not empty and nothing arrives, the layer below is polled once in so many
@@ -54,6 +55,7 @@ pub(crate) struct State {
     pub(crate) held: Option<Vec<(u32, ActorMessage)>>,
     /// Arrays of this rank that nobody reads any more.
     pub(crate) returned: ReturnedArrays,
+    pub(crate) timers: Timers,
     pub(crate) balancing: Balancing,
     pub(crate) observation: Observation,
     /// When both clocks were read last.

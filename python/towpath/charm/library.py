@@ -118,6 +118,7 @@ FUNCTIONS = {
     "broadcast": (c_int, [c_uint64, c_void_p]),
     "contribute": (c_int, [c_void_p, c_uint32, c_char_p, c_size_t, c_void_p]),
     "start_quiescence": (c_int, [c_void_p]),
+    "call_after": (c_int, [c_uint64, c_void_p]),
     "pin": (c_int, [c_void_p]),
     "unpin": (None, [c_void_p]),
     "enter": (c_int, [c_void_p]),

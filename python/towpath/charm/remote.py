@@ -1,42 +1,36 @@
 """The group that the module has on all ranks, `charm.thisProxy`."""
 
 import sys
-import time
-from heapq import heappop, heappush
+from ctypes import addressof
 
 from .chare import Chare
 from .entries import coro_ext
 from .job import job
 from .lending import own
 from .library import CharmError
+from .proxies import callback_to
 
-# A rank that only waits for a time asks for it so often.
-LONGEST_NAP = 50e-6
+# References of results have 32 bits.
+LARGEST = 0xffffffff
+# The clock counts nanoseconds in 64 bits.
+LONGEST_SECONDS = 1 << 33
 
 
 class Timers:
-    """Functions that are called later. The scheduler has no clock, so a message goes round on this
-    rank as long as there are any."""
+    """Functions that are called later."""
 
     def __init__(self):
-        self.due, self.made, self.goes_round = [], 0, False
+        self.waiting, self.last = {}, 0
 
-    def add(self, seconds, function, arguments):
-        """Whether the message must be sent: none goes round yet."""
-        self.made += 1
-        heappush(self.due, (time.monotonic() + seconds, self.made, function, arguments))
-        starts, self.goes_round = not self.goes_round, True
-        return starts
+    def add(self, function, arguments):
+        """The number of a function that waits."""
+        self.last = self.last % LARGEST + 1
+        self.waiting[self.last] = (function, arguments)
+        return self.last
 
-    def call(self):
-        """Calls what is due; whether there is more."""
-        while self.due and self.due[0][0] <= time.monotonic():
-            _, _, function, arguments = heappop(self.due)
-            function(*arguments)
-        if self.due:
-            time.sleep(max(0.0, min(LONGEST_NAP, self.due[0][0] - time.monotonic())))
-        self.goes_round = bool(self.due)
-        return self.goes_round
+    def call(self, number):
+        function, arguments = self.waiting.pop(number)
+        function(*arguments)
 
 
 class CharmRemote(Chare):
@@ -83,9 +77,8 @@ class CharmRemote(Chare):
         # It is kept longer than a method runs.
         future.deposit(own(result))
 
-    def _call_later(self):
-        if self.timers.call():
-            job.remote[job.rank]._call_later()
+    def _call_now(self, number):
+        self.timers.call(number)
 
     def _send_to_section(self, section, number, arguments, reply):
         job.sections.passed_on(section, number, arguments, reply)
@@ -120,7 +113,8 @@ def check_allowed():
 
 def call_later(seconds, function, arguments=()):
     """Calls a function on this rank after so many seconds."""
-    branch = job.remote[job.rank]
-    local = job.remote.ckLocalBranch()
-    if local.timers.add(seconds, function, arguments):
-        branch._call_later()
+    number = job.remote.ckLocalBranch().timers.add(function, arguments)
+    record = callback_to(job.remote[job.rank]._call_now)
+    record.reference = number
+    nanoseconds = int(min(max(seconds, 0), LONGEST_SECONDS) * 1e9)
+    job.library.check(job.library.call_after(nanoseconds, addressof(record)))
