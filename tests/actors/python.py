@@ -27,6 +27,8 @@ BEYOND = {"async_methods", "lending", "other_arrays", "pool_errors", "timers", "
           "waiting_together"}
 # It needs a rank for the scheduler of its pool.
 RANKS_OF_CHARM4PY = {"pool": (2, 4)}
+# Further words with which a program is started, on Towpath only.
+WORDS = {"balancing": [["+balancer", "GreedyLB", "moves"], ["moves", "+balancer", "RotateLB"]]}
 # Cases of ends.py: status, what is said, and the smallest number of ranks.
 ENDS = {
     "raises": (1, r"ValueError: bad value", 1),
@@ -85,10 +87,11 @@ def cases(options, python):
     for program in sorted(PROGRAMS.glob("*.py")):
         if program.stem == "ends":
             continue
-        for ranks in (1, 2, 4):
-            yield (f"{program.stem}, {ranks} ranks",
-                   lambda program=program, ranks=ranks:
-                   works(*on_towpath(prefix, python, ranks, [program])))
+        for words in [[], *WORDS.get(program.stem, [])]:
+            for ranks in (1, 2, 4):
+                yield (", ".join([program.stem, *words, f"{ranks} ranks"]),
+                       lambda program=program, words=words, ranks=ranks:
+                       works(*on_towpath(prefix, python, ranks, [program, *words])))
         if program.stem in BEYOND or options.only == "towpath":
             continue
         for ranks in RANKS_OF_CHARM4PY.get(program.stem, (1, 2, 4)):

@@ -17,11 +17,21 @@ from .library import CharmError
 from .options import Options
 from .runtime import charm, readonlies, register
 
+# The version of charm4py whose interface this is.
+charm4py_version = "1.1"
 Charm4PyError = CharmError
 Future = create_future
 Reducer = job.reducers
 threaded = coro
 
+
+def checkCharmStarted():
+    """Warns of a program that ends without charm.start."""
+    if not charm.started:
+        print("The program ends, and has not called charm.start.")
+
+
 __all__ = ["Array", "ArrayMap", "Channel", "Chare", "Charm4PyError", "CharmError", "Future",
-           "Group", "LocalFuture", "NotThreadedError", "Options", "Reducer", "charm", "coro",
-           "coro_ext", "empty_shared", "nocopy", "readonlies", "register", "threaded", "when"]
+           "Group", "LocalFuture", "NotThreadedError", "Options", "Reducer", "charm",
+           "charm4py_version", "checkCharmStarted", "coro", "coro_ext", "empty_shared", "nocopy",
+           "readonlies", "register", "threaded", "when"]

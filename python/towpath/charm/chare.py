@@ -3,13 +3,14 @@
 from greenlet import getcurrent
 
 from . import proxies
+from .balancing import at_sync, may_migrate
 from .conditions import Condition, enqueue, next_call
 from .futures import Coroutine, in_coroutine, not_threaded, suspend
 from .job import job
 from .library import CharmError
 
 # What programs cannot redefine.
-RESERVED = {"wait", "contribute", "reduce", "allreduce", "migrate", "setMigratable",
+RESERVED = {"wait", "contribute", "reduce", "allreduce", "migrate", "setMigratable", "AtSync",
             "_coll_future_deposit_result", "__flush_wait_queues__",
             "__addThreadEventSubscriber__", "_getSectionLocations_", "_channelConnect__",
             "_channelRecv__"}
@@ -86,8 +87,15 @@ class Chare:
     def migrated(self):
         """Is called after this chare has migrated."""
 
+    def AtSync(self):
+        """Says that this element of an array is ready for load balancing. Its entry method
+        `resumeFromSync` is invoked once all are and have migrated."""
+        at_sync(self)
+
     def setMigratable(self, migratable):
         self.migratable = migratable
+        if migratable:
+            may_migrate(self)
 
     def _coll_future_deposit_result(self, fid, result=None):
         future = self._collective.get(fid)

@@ -83,7 +83,7 @@ def begin(chare):
     """What a new chare begins with."""
     chare._waiting, chare._collective = {}, {}
     chare._suspended = chare._contributions = 0
-    chare.migratable = True
+    chare.migratable, chare._stays, chare._packed_bytes = True, False, None
 
 
 def live(chare):
@@ -157,6 +157,11 @@ class Functions:
     def packed_bytes(self, context, chare):
         del context
         try:
+            if not job.library.leaves():
+                # A balancer asks for the size again and again: it gets that of the first time.
+                if chare._packed_bytes is None:
+                    chare._packed_bytes = len(dumps((chare._kind, chare), PROTOCOL))
+                return chare._packed_bytes
             check_migration(chare)
             packed = self.packed[id(chare)] = dumps((chare._kind, chare), PROTOCOL)
             return len(packed)
@@ -166,7 +171,11 @@ class Functions:
 
     def pack(self, context, chare, into, size):
         del context
-        ctypes.memmove(into, self.packed.pop(id(chare), b""), size)
+        packed = self.packed.pop(id(chare), b"")
+        if len(packed) != size:
+            # Nothing but a checkpoint packs what does not leave.
+            failed(CharmError("chares of Python have no checkpoints"))
+        ctypes.memmove(into, packed, min(len(packed), size))
 
     def unpack(self, info, identity_address, address, size):
         before = job.current
@@ -192,6 +201,8 @@ class Functions:
 def content(message, address):
     """The arguments and the reply in a message."""
     reference = message.reference
+    if not message.bytes and not message.flags & c.RESULT:
+        return (), None
     if message.flags & c.RESULT:
         view = memory_view(message.payload, message.bytes, c.READABLE)
         result = result_of(job.reducers, view) if message.bytes else ()

@@ -9,7 +9,7 @@ from .futures import create_future, in_coroutine
 from .job import job
 from .library import MAP_BLOCK, MAP_GROUP, MAP_HASH, CharmError, Collection
 from .messages import PROTOCOL
-from .proxies import ARRAY, GROUP, SINGLE, insert, proxy_of, refuse_at_sync
+from .proxies import ARRAY, GROUP, SINGLE, insert, proxy_of
 
 
 def creation_reply():
@@ -74,22 +74,27 @@ class Array:
     elements if there is only a number of dimensions (`ndims`)."""
 
     def __new__(cls, C, dims=None, ndims=-1, args=(), map=None, useAtSync=False):
-        refuse_at_sync(useAtSync)
         info = job.class_of(C)
         if dims is None and ndims == -1:
             raise CharmError("Array needs dims, or ndims for an array without elements")
         dims = (dims,) if isinstance(dims, int) else dims if dims is None else tuple(dims)
         if dims is not None and ndims not in (-1, len(dims)):
             raise CharmError(f"{len(dims)} dimensions do not fit to ndims={ndims}")
-        if dims is None or not any(dims):
-            return make_collection(info, ARRAY, MAP_HASH, (), False, b"", len(dims or ())
-                                   or ndims)
-        if map is not None:
-            return placed_array(info, dims, tuple(args), map)
-        reply = creation_reply()
-        parameters = dumps((tuple(args), reply, ARRAY), PROTOCOL)
-        proxy = make_collection(info, ARRAY, MAP_BLOCK, dims, True, parameters, len(dims))
-        return with_creation(proxy, reply)
+        proxy = new_array(info, dims, ndims, tuple(args), map)
+        if useAtSync:
+            job.library.join_balancing(proxy.collection)
+        return proxy
+
+
+def new_array(info, dims, ndims, args, map):
+    if dims is None or not any(dims):
+        return make_collection(info, ARRAY, MAP_HASH, (), False, b"", len(dims or ()) or ndims)
+    if map is not None:
+        return placed_array(info, dims, args, map)
+    reply = creation_reply()
+    parameters = dumps((args, reply, ARRAY), PROTOCOL)
+    proxy = make_collection(info, ARRAY, MAP_BLOCK, dims, True, parameters, len(dims))
+    return with_creation(proxy, reply)
 
 
 def placed_array(info, dims, args, map):

@@ -12,6 +12,8 @@ from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int32, c_s
                     c_uint32, c_uint64, c_void_p, py_object)
 
 RESULT = 8
+# Flag of an entry method.
+RESUMES = 2
 CALL_CHARE, CALL_ALL = 2, 3
 MAP_BLOCK, MAP_HASH, MAP_GROUP = 0, 2, 3
 NAME = "libtowpath_actors.so.0"
@@ -121,6 +123,10 @@ FUNCTIONS = {
     "call_after": (c_int, [c_uint64, c_void_p]),
     "pin": (c_int, [c_void_p]),
     "unpin": (None, [c_void_p]),
+    "set_balancer": (c_int, [c_char_p]),
+    "join_balancing": (None, [c_uint64]),
+    "at_sync": (c_int, [c_void_p]),
+    "leaves": (c_int, []),
     "enter": (c_int, [c_void_p]),
     "leave": (None, [c_void_p]),
 }

@@ -94,7 +94,8 @@ class ArrayProxy(Proxy):
 
     def ckInsert(self, index, args=(), onPE=-1, useAtSync=False):
         """Inserts an element of an array that was made without dimensions."""
-        refuse_at_sync(useAtSync)
+        if useAtSync:
+            job.library.join_balancing(self.collection)
         index = (index,) if isinstance(index, int) else tuple(index)
         if len(index) != self.ndims:
             raise CharmError(f"the array has {self.ndims} dimensions: it has no index {index}")
@@ -264,11 +265,6 @@ def bound(entry, arguments, named):
 def insert(proxy, index, rank, parameters):
     address, constructor = proxy.of_element(index).address, proxy.info.constructor.epIdx
     job.library.check(job.library.insert(address, constructor, rank, parameters, len(parameters)))
-
-
-def refuse_at_sync(use):
-    if use:
-        raise CharmError("useAtSync asks for load balancing, which chares of Python do not have")
 
 
 def callback_to(target):

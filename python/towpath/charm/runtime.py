@@ -8,8 +8,9 @@ import time
 from ctypes import byref, c_int
 from pickle import dumps, loads
 
-from . import creation, proxies
+from . import creation, proxies, topology
 from . import library as c
+from .balancing import resuming, take_balancer
 from .chare import ArrayMap, Chare
 from .classes import ClassInfo, Functions, found_in, shown_names
 from .entries import driven
@@ -86,14 +87,15 @@ class Charm:
         main = main_class(entry)
         for chare_class in (CharmRemote, main, *classes, *self.of_modules(modules)):
             self.register(chare_class)
+        balancer = take_balancer(sys.argv)
         self.started = True
-        sys.exit(self.run(main))
+        sys.exit(self.run(main, balancer))
 
     def of_modules(self, names):
         for name in dict.fromkeys([*names, "__main__"]):
             yield from found_in(importlib.import_module(name))
 
-    def run(self, main):
+    def run(self, main, balancer):
         """Runs the job, and returns its code."""
         sys.stdout.reconfigure(line_buffering=True)
         library = job.library = Library()
@@ -105,6 +107,8 @@ class Charm:
         combine = c.Combine(Combiner(library, job.reducers))
         reducer = c.ReducerOfLibrary(name=b"python", combine=combine)
         library.register_reducer(byref(reducer))
+        if balancer is not None:
+            library.check(library.set_balancer(balancer.encode()))
         program = c.Program(read_only=c.ReadOnly(self.read_only), call_back=functions.returned)
         library.check(library.start(byref(program)))
         job.rank, job.ranks = library.rank(), library.ranks()
@@ -123,6 +127,8 @@ class Charm:
             library.register_type(byref(info.record))
             for entry in info.all_entries():
                 library.register_entry(byref(entry.record))
+        self.resuming = resuming(functions)
+        library.register_entry(byref(self.resuming))
         return made
 
     def make_main(self, main):
@@ -179,6 +185,14 @@ class Charm:
 
     def numPes(self):
         return job.ranks
+
+    def getTopoTreeEdges(self, pe, root_pe, pes=None, bfactor=4):
+        """The parent and the children of a rank in a tree over some ranks, or all of them."""
+        return topology.edges(pe, root_pe, pes, bfactor)
+
+    def getTopoSubtrees(self, root_pe, pes, bfactor=4):
+        """The ranks below the root, as a list for each of its children, which stands first."""
+        return topology.subtrees(root_pe, pes, bfactor)
 
     def print_dbg(self, *args, **kwargs):
         print("PE", job.rank, ":", *args, **kwargs)

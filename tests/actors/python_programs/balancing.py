@@ -1,0 +1,50 @@
+"""Elements with unequal work that are ready for load balancing again and again: they go on after it,
+where they are then, with what they had; some of them may not migrate."""
+import time
+
+from towpath.charm import Array, Chare, Future, Reducer, charm
+
+ELEMENTS, ROUNDS = 16, 5
+
+
+class Worker(Chare):
+    def __init__(self, done):
+        self.done, self.round, self.state = done, 0, list(range(self.thisIndex[0]))
+        self.places = [charm.myPe()]
+        if self.thisIndex[0] % 5 == 0:
+            self.setMigratable(False)
+
+    def work(self):
+        # Those of the first rank have more to do.
+        end = time.process_time() + (0.002 if self.thisIndex[0] < ELEMENTS // 2 else 0)
+        while time.process_time() < end:
+            pass
+        self.round += 1
+        self.AtSync()
+
+    def resumeFromSync(self):
+        if self.places[-1] != charm.myPe():
+            self.places.append(charm.myPe())
+        assert self.state == list(range(self.thisIndex[0]))
+        if self.round < ROUNDS:
+            self.thisProxy[self.thisIndex].work()
+        else:
+            self.contribute([self.round, len(self.places) - 1], Reducer.sum, self.done)
+            if self.thisIndex[0] % 5 == 0:
+                assert len(self.places) == 1
+
+
+def main(args):
+    done = Future()
+    workers = Array(Worker, ELEMENTS, args=[done], useAtSync=True)
+    workers.work()
+    rounds, migrations = done.get()
+    assert rounds == ELEMENTS * ROUNDS
+    if "moves" in args and charm.numPes() > 1:
+        assert migrations > 0, "nobody has migrated"
+    assert "+balancer" not in args
+    print("ok")
+    exit()
+
+
+charm.start(main)
