@@ -6,8 +6,9 @@ alternation, the median of several runs of each.
     chares_python.py --rounds 3  runs of each
     chares_python.py --largest 1048576
 
-One way of a message with a number, of numpy arrays that arrive as writable arrays, and a call that
-is awaited (to and fro). Prints microseconds, and how many times faster Towpath is.
+One way of a message with a number, of numpy arrays that arrive as writable arrays, of arrays that
+are lent (`nocopy`, which charm4py does not have: it sends them as all arrays), and a call that is
+awaited (to and fro). Prints microseconds, and how many times faster Towpath is.
 """
 
 import argparse
@@ -29,11 +30,31 @@ import time
 import numpy
 from MODULE import Chare, Future, Group, charm, coro
 
+try:
+    from MODULE import empty_shared, nocopy
+except ImportError:
+    empty_shared, nocopy = numpy.empty, lambda array: array
+
 class Player(Chare):
     def begin(self, data, count, done):
         self.left, self.done = count, done
         self.start = time.perf_counter()
         self.thisProxy[1].hit(data)
+
+    def begin_lending(self, size, count, done):
+        self.left, self.done = count, done
+        data = empty_shared(size // 8)
+        data[:] = 0
+        self.start = time.perf_counter()
+        self.thisProxy[1].hit_lent(nocopy(data))
+
+    def hit_lent(self, data):
+        if self.thisIndex == 0:
+            self.left -= 1
+            if not self.left:
+                self.done(time.perf_counter() - self.start)
+                return
+        self.thisProxy[1 - self.thisIndex].hit_lent(nocopy(data))
 
     def hit(self, data):
         if self.thisIndex == 0:
@@ -56,14 +77,18 @@ class Player(Chare):
 def main(args):
     players = Group(Player)
     charm.awaitCreation(players)
-    for name, data, count in [("number", 1, 3000), *(
-            (str(size), numpy.zeros(size // 8), max(10, min(2000, (1 << 27) // size)))
-            for size in map(int, args[1:]))]:
+    def measure(name, begin, data, count):
         for warm in (count // 10 + 1, count):
             done = Future()
-            players[0].begin(data, warm, done)
+            begin(data, warm, done)
             seconds = done.get()
         print("result", name, seconds / count / 2 * 1e6, flush=True)
+
+    measure("number", players[0].begin, 1, 3000)
+    for size in map(int, args[1:]):
+        count = max(10, min(2000, (1 << 27) // size))
+        measure(str(size), players[0].begin, numpy.zeros(size // 8), count)
+        measure(f"lent_{size}", players[0].begin_lending, size, count)
     for warm in (300, 2000):
         done = Future()
         players[0].ask(warm, done)
@@ -114,6 +139,7 @@ def main():
     print("| message | Towpath, us | charm4py, us | times faster |")
     print("|---|---|---|---|")
     for name, shown in [("number", SMALL), *((str(size), f"array of {size} B") for size in sizes),
+                        *((f"lent_{size}", f"array of {size} B, lent") for size in sizes),
                         ("call", CALL)]:
         first, second = (statistics.median(run[name] for run in some) for some in (ours, theirs))
         print(f"| {shown} | {first:.1f} | {second:.1f} | {second / first:.1f} |")

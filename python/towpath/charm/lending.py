@@ -4,8 +4,8 @@ from .job import job
 from .library import CharmError
 from .messages import TYPES, numpy
 
-# Shorter arrays are copied into messages.
-SHORTEST_SHARED = 16 << 10
+# Shorter arrays are copied into messages, because that costs less.
+SHORTEST_LENT = 16 << 10
 
 
 class Lent:
@@ -30,12 +30,16 @@ def same(array):
 def nocopy(array, future=None):
     """An argument of a call: the method gets the array where it is, read-only, if the ranks share
     its memory. The array must not change until the future is told, which is when nobody reads it
-    any more. It is for one call."""
+    any more. It is for one call. A short array is sent as usual, and its future told at once."""
     if numpy is None or type(array) is not numpy.ndarray:
         raise CharmError(f"nocopy lends arrays of numpy, not {type(array).__name__}")
     if not array.flags.c_contiguous or array.dtype not in TYPES.values():
         raise CharmError("nocopy lends arrays of numbers that are contiguous; copy this one")
-    return Lent(array, future)
+    if array.nbytes >= SHORTEST_LENT:
+        return Lent(array, future)
+    if future is not None:
+        future()
+    return array
 
 
 def empty_shared(shape, dtype=float):
@@ -44,7 +48,7 @@ def empty_shared(shape, dtype=float):
     job.check_started()
     # This raises what numpy raises for shapes and types that cannot be.
     array = numpy.empty(shape, dtype)
-    if array.nbytes < SHORTEST_SHARED or array.dtype not in TYPES.values():
+    if array.nbytes < SHORTEST_LENT or array.dtype not in TYPES.values():
         return array
     return numpy.ndarray(shape, dtype, job.allocate(array.nbytes))
 
