@@ -214,26 +214,28 @@ pub(crate) type ReleasedArrays = Rc<RefCell<Vec<(u32, u64)>>>;
 pub(crate) struct ViewedArray {
     /// Shows the bytes as long as this exists.
     _shared: Rc<SharedMemory>,
-    at: *mut u8,
+    at: *const u8,
     bytes: usize,
-    /// Whether nobody else reads it.
-    is_given: bool,
+    /// Where this rank may write to it, if nobody else reads it.
+    given: Option<*mut u8>,
     owner: u32,
     name: u64,
     released: ReleasedArrays,
 }
 
 impl ViewedArray {
-    /// An array of which the shared memory shows so many bytes ([`SharedMemory::at`]).
+    /// An array at a place in the shared memory; `None` if that does not show so many bytes there.
     pub(crate) fn new(
-        shared: Rc<SharedMemory>,
-        at: *mut u8,
-        (bytes, is_given): (usize, bool),
+        shared: &Rc<SharedMemory>,
+        (offset, bytes): (u64, usize),
+        is_given: bool,
         (owner, name): (u32, u64),
         released: &ReleasedArrays,
-    ) -> ViewedArray {
-        let released = released.clone();
-        ViewedArray { _shared: shared, at, bytes, is_given, owner, name, released }
+    ) -> Option<ViewedArray> {
+        let at = shared.at(offset, bytes as u64)?;
+        let given = if is_given { Some(shared.given_at(offset, bytes as u64)?) } else { None };
+        let (shared, released) = (shared.clone(), released.clone());
+        Some(ViewedArray { _shared: shared, at, bytes, given, owner, name, released })
     }
 }
 
@@ -245,13 +247,13 @@ impl ArrayMemory for ViewedArray {
     }
 
     fn is_borrowed(&self) -> bool {
-        !self.is_given
+        self.given.is_none()
     }
 
     fn owned_bytes(&mut self) -> Option<&mut [u8]> {
-        // SAFETY: as in `bytes`. Memory that was given shows where this rank may write, and the
-        // owner and others do not look at it.
-        self.is_given.then(|| unsafe { std::slice::from_raw_parts_mut(self.at, self.bytes) })
+        // SAFETY: as in `bytes`. This rank may write there, and nobody else looks at what was
+        // given to it.
+        self.given.map(|at| unsafe { std::slice::from_raw_parts_mut(at, self.bytes) })
     }
 }
 

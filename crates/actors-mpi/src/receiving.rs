@@ -149,9 +149,9 @@ impl<A: BinaryInterface> MpiLayer<A> {
             return Ok(Rc::new(array.memory.ok_or(LibraryError::Unknown)?));
         };
         let shared = self.shared.as_ref().ok_or(LibraryError::Unknown)?;
-        let at = shared.at(offset, array.bytes as u64, is_given).ok_or(LibraryError::Unknown)?;
-        let (what, lender) = ((array.bytes, is_given), (from, name));
-        Ok(Rc::new(ViewedArray::new(shared.clone(), at, what, lender, &self.released)))
+        let (place, lender) = ((offset, array.bytes), (from, name));
+        let viewed = ViewedArray::new(shared, place, is_given, lender, &self.released);
+        Ok(Rc::new(viewed.ok_or(LibraryError::Unknown)?))
     }
 
     /// Receives a message that was announced.

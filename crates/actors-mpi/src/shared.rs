@@ -28,9 +28,9 @@ const PROBE: isize = 1 << 20;
 /// The memory that this rank shares with others.
 pub(crate) struct SharedMemory {
     mapping: SharedMapping,
-    /// Where this rank reads what others lend it.
+    /// Where this rank reads arrays of others.
     view: SharedView,
-    /// Where it has what others have given to it.
+    /// Where it writes to those that were given to it.
     given: SharedView,
     /// For each rank, whether it maps the same memory.
     has: Vec<bool>,
@@ -74,11 +74,14 @@ impl SharedMemory {
         offset.or_else(|| self.given.offset_of(array))
     }
 
-    /// An array of another rank, at a place in the file: where this rank cannot write, unless it
-    /// was given to it.
-    pub(crate) fn at(&self, offset: u64, bytes: u64, is_given: bool) -> Option<*mut u8> {
-        let view = if is_given { &self.given } else { &self.view };
-        view.at(offset, bytes)
+    /// An array of another rank, at a place in the file.
+    pub(crate) fn at(&self, offset: u64, bytes: u64) -> Option<*const u8> {
+        self.view.at(offset, bytes).map(<*mut u8>::cast_const)
+    }
+
+    /// The same, where this rank may write.
+    pub(crate) fn given_at(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
+        self.given.at(offset, bytes)
     }
 }
 
