@@ -47,6 +47,8 @@ ENDS = {
     "arguments": (1, r"nothing\(\) takes 1 positional argument", 1),
     "moves": (1, r"suspended", 2),
     "goes": (1, r"no state", 2),
+    "no_resume": (1, r"Failing has no method resumeFromSync", 1),
+    "balancer": (1, r"\+balancer asks for BestLB; there are GreedyLB", 1),
     "twice": (1, r"charm.start can be called once", 1),
 }
 

@@ -1,5 +1,5 @@
-//! Blocks of shared memory that nobody uses: fresh pages cost several times as much as the copy into
-//! them.
+//! Blocks of shared memory that nobody uses: fresh pages cost several times as much as the copy
+//! into them.
 
 /// Bytes that are kept, at most, unless one block has more.
 const KEPT: usize = 64 << 20;

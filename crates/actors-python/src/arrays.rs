@@ -104,7 +104,7 @@ impl ArrayData {
                 (module.interface.add_copy)(message, data, bytes);
                 return;
             };
-            let returned = lending::lent(self, future);
+            let returned = lending::lent(Box::new(self), future);
             let done = TowpathCallback::function((module.interface.rank)(), returned);
             (module.interface.add_array)(message, data, bytes, &raw const done);
         }

@@ -1,22 +1,22 @@
 //! Arrays that the program lends: they stay as they are until nobody reads them any more.
 
+use std::any::Any;
 use std::ffi::c_void;
 
-use crate::arrays::ArrayData;
+use crate::failure::report;
 use crate::interpreter as py;
-use crate::invoke::report;
 use crate::object::Object;
 
 struct Lent {
     /// Keeps the array.
-    _data: ArrayData,
+    _array: Box<dyn Any>,
     /// Is told, unless it is None.
     future: Object,
 }
 
 /// A number for an array that is lent, by which `towpath_python_returned` is told.
-pub(crate) fn lent(data: ArrayData, future: Object) -> u64 {
-    Box::into_raw(Box::new(Lent { _data: data, future })).expose_provenance() as u64
+pub(crate) fn lent(array: Box<dyn Any>, future: Object) -> u64 {
+    Box::into_raw(Box::new(Lent { _array: array, future })).expose_provenance() as u64
 }
 
 /// Is told of an array that was lent.

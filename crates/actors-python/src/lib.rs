@@ -9,6 +9,7 @@
 //!      lending     arrays that are sent without a copy
 //!    received      arrays as they arrive
 //!      memory      memory of messages as objects
+//!  failure         exceptions that methods have raised
 //!  module          what Python has given
 //!  message         messages of the library for C
 //!  object          references to Python's objects
@@ -21,6 +22,7 @@
 
 mod arguments;
 mod arrays;
+mod failure;
 mod interpreter;
 mod invoke;
 mod lending;

@@ -15,7 +15,7 @@ use crate::object::Object;
 
 /// An object with memory of a message: the message itself and its payload, or a part of it.
 #[repr(C)]
-struct Memory {
+struct MessageMemory {
     head: PyObject,
     /// Of a part: what has the message.
     owner: *mut PyObject,
@@ -26,12 +26,12 @@ struct Memory {
 }
 
 /// Messages whose last array was dropped in another thread than that of the job.
-static UNUSED: Mutex<Vec<Unused>> = Mutex::new(Vec::new());
+static DROPPED: Mutex<Vec<DroppedMessage>> = Mutex::new(Vec::new());
 
-struct Unused(TowpathMessage);
+struct DroppedMessage(TowpathMessage);
 
 // SAFETY: other threads only pass it on to the one that runs the job.
-unsafe impl Send for Unused {}
+unsafe impl Send for DroppedMessage {}
 
 /// A message that the program has, as long as this object exists.
 pub(crate) struct HeldMessage(Object);
@@ -57,11 +57,11 @@ impl HeldMessage {
     /// # Safety
     /// It has it, and nothing else frees it.
     pub(crate) unsafe fn take(module: &Module, message: TowpathMessage) -> Option<HeldMessage> {
-        for mut unused in
-            std::mem::take(&mut *UNUSED.lock().unwrap_or_else(PoisonError::into_inner))
+        for mut dropped in
+            std::mem::take(&mut *DROPPED.lock().unwrap_or_else(PoisonError::into_inner))
         {
             // SAFETY: nothing refers to it any more.
-            unsafe { (module.interface.message_free)(&raw mut unused.0) };
+            unsafe { (module.interface.message_free)(&raw mut dropped.0) };
         }
         let (at, bytes) = (message.payload, message.bytes.cast_signed());
         // SAFETY: null is no owner.
@@ -89,7 +89,7 @@ impl HeldMessage {
     /// The message, which is changed only through this.
     pub(crate) fn message(&self) -> *mut TowpathMessage {
         // SAFETY: `take` has made the object.
-        unsafe { &raw mut (*self.0.raw().cast::<Memory>()).message }
+        unsafe { &raw mut (*self.0.raw().cast::<MessageMemory>()).message }
     }
 
     /// An object for a part of the memory.
@@ -127,11 +127,11 @@ unsafe fn made(
     is_read_only: bool,
     message: TowpathMessage,
 ) -> Option<Object> {
-    // SAFETY: the type is that of `new_type`, so the object has room for a `Memory`, whose head is
-    // filled.
+    // SAFETY: the type is that of `new_type`, so the object has room for a `MessageMemory`, whose
+    // head is filled.
     unsafe {
         let object = Object::owned(py::PyType_GenericAlloc(module.memory, 0))?;
-        let memory = object.raw().cast::<Memory>();
+        let memory = object.raw().cast::<MessageMemory>();
         (&raw mut (*memory).owner).write(owner);
         (&raw mut (*memory).at).write(at);
         (&raw mut (*memory).bytes).write(bytes);
@@ -150,7 +150,7 @@ pub(crate) fn new_type() -> *mut PyObject {
     ];
     let mut spec = PyTypeSpec {
         name: c"towpath.charm.MessageMemory".as_ptr(),
-        bytes: size_of::<Memory>() as c_int,
+        bytes: size_of::<MessageMemory>() as c_int,
         item: 0,
         flags: 0 as c_uint,
         slots: slots.as_mut_ptr(),
@@ -166,8 +166,8 @@ unsafe extern "C" fn get_buffer(
 ) -> c_int {
     // SAFETY: the interpreter passes an object of this type, and a structure to be filled.
     unsafe {
-        let memory = &*object.cast::<Memory>();
-        let Memory { at, bytes, is_read_only, .. } = *memory;
+        let memory = &*object.cast::<MessageMemory>();
+        let MessageMemory { at, bytes, is_read_only, .. } = *memory;
         py::PyBuffer_FillInfo(buffer, object, at, bytes, is_read_only, flags)
     }
 }
@@ -177,7 +177,7 @@ unsafe extern "C" fn deallocate(object: *mut PyObject) {
     // and the message if there is one. A message that was freed has no memory of its own.
     unsafe {
         let kind = (*object).kind;
-        let memory = object.cast::<Memory>();
+        let memory = object.cast::<MessageMemory>();
         let mut message = ManuallyDrop::new((&raw const (*memory).message).read());
         if !message.memory.is_null() {
             let freed = with_module(|module| {
@@ -185,8 +185,8 @@ unsafe extern "C" fn deallocate(object: *mut PyObject) {
                 Some(())
             });
             if freed.is_none() {
-                let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
-                unused.push(Unused(ManuallyDrop::into_inner(message)));
+                let mut dropped = DROPPED.lock().unwrap_or_else(PoisonError::into_inner);
+                dropped.push(DroppedMessage(ManuallyDrop::into_inner(message)));
             }
         }
         py::Py_DecRef((*memory).owner);

@@ -22,6 +22,12 @@ impl State {
             _ => Some(self.stall.pause()),
         }
     }
+
+    /// How long this rank waits until a callback is due, if there is one.
+    pub(crate) fn until_timer(&self) -> Option<Duration> {
+        // The clock is not read for nothing.
+        if self.timers.is_empty() { None } else { self.timers.until_next(self.layer.time()) }
+    }
 }
 
 impl Runtime {
@@ -41,6 +47,28 @@ impl Runtime {
             drop(state);
             self.count_messages();
         }
+    }
+
+    /// Tells a callback after some time, as soon as this rank has nothing else to do. Quiescence
+    /// waits for that.
+    pub fn call_after(&self, delay: Duration, callback: ChareCallback) {
+        let mut state = self.state.borrow_mut();
+        state.counts.sent += 1;
+        let delay = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+        let at = state.layer.time().saturating_add(delay);
+        state.timers.add(at, callback);
+    }
+
+    /// Tells callbacks that are due. Whether there were any.
+    pub(crate) fn timers_end(&self) -> bool {
+        let now = self.state.borrow().layer.time();
+        let mut has_told = false;
+        while let Some(callback) = { self.state.borrow_mut().timers.next(now) } {
+            self.state.borrow_mut().counts.processed += 1;
+            self.noticed(self.call(callback, &[]));
+            has_told = true;
+        }
+        has_told
     }
 
     /// Something on this rank waits for what is neither a message nor a chare, until

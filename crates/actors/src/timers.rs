@@ -5,8 +5,6 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use crate::callback::ChareCallback;
-use crate::runtime::Runtime;
-use crate::state::State;
 
 /// Those of a rank, in the order in which they are due.
 #[derive(Debug, Default)]
@@ -41,56 +39,21 @@ impl Timers {
         self.due.is_empty()
     }
 
-    fn add(&mut self, at: u64, callback: ChareCallback) {
+    pub(crate) fn add(&mut self, at: u64, callback: ChareCallback) {
         self.made += 1;
         self.due.push(Reverse(Timer { at, number: self.made, callback }));
     }
 
     /// The next one, if it is due.
-    fn next(&mut self, now: u64) -> Option<ChareCallback> {
+    pub(crate) fn next(&mut self, now: u64) -> Option<ChareCallback> {
         self.due.peek().filter(|Reverse(timer)| timer.at <= now)?;
         self.due.pop().map(|Reverse(timer)| timer.callback)
     }
 
     /// How long it is until the next one is due.
-    fn until_next(&self, now: u64) -> Option<Duration> {
+    pub(crate) fn until_next(&self, now: u64) -> Option<Duration> {
         let Reverse(timer) = self.due.peek()?;
         Some(Duration::from_nanos(timer.at.saturating_sub(now)))
-    }
-}
-
-impl State {
-    /// How long this rank waits until a callback is due, if there is one.
-    pub(crate) fn until_timer(&self) -> Option<Duration> {
-        // The clock is not read for nothing.
-        if self.timers.is_empty() { None } else { self.timers.until_next(self.layer.time()) }
-    }
-}
-
-impl Runtime {
-    /// Tells a callback after some time, as soon as this rank has nothing else to do. Quiescence
-    /// waits for that.
-    pub fn call_after(&self, delay: Duration, callback: ChareCallback) {
-        let mut state = self.state.borrow_mut();
-        state.counts.sent += 1;
-        let delay = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
-        let at = state.layer.time().saturating_add(delay);
-        state.timers.add(at, callback);
-    }
-
-    /// Tells callbacks that are due. Whether there were any.
-    pub(crate) fn timers_end(&self) -> bool {
-        let mut has_told = false;
-        while let Some(callback) = {
-            let mut state = self.state.borrow_mut();
-            let now = state.layer.time();
-            state.timers.next(now)
-        } {
-            self.state.borrow_mut().counts.processed += 1;
-            self.noticed(self.call(callback, &[]));
-            has_told = true;
-        }
-        has_told
     }
 }
 

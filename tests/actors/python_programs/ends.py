@@ -2,6 +2,7 @@
 import sys
 
 from towpath.charm import Array, Chare, Future, Group, charm, coro
+from towpath.charm.balancing import take_balancer
 
 
 class Failing(Chare):
@@ -33,6 +34,9 @@ class Failing(Chare):
     def __getstate__(self):
         raise TypeError("no state")
 
+    def is_ready(self):
+        self.AtSync()
+
     def goes(self):
         self.migrate((charm.myPe() + 1) % charm.numPes())
 
@@ -57,6 +61,10 @@ def main(args):
         one.leaves("the last words")
     elif case == "abort":
         charm.abort("it was aborted")
+    elif case == "no_resume":
+        one.is_ready()
+    elif case == "balancer":
+        take_balancer(["+balancer", "BestLB"])
     elif case == "idle":
         Future().get()
     elif case == "index":
