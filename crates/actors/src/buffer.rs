@@ -108,7 +108,7 @@ impl MessageBuffer {
         self.arrays.get_or_insert_default().push(array);
     }
 
-    /// The bytes of an array, to be written; `None` if there is no such array, or others have it too.
+    /// The bytes of an array, to be written; `None` if there is none, or others have it too.
     pub fn own_array(&mut self, number: usize) -> Option<&mut [u8]> {
         Rc::get_mut(self.arrays.as_mut()?.get_mut(number)?)?.owned_bytes()
     }
