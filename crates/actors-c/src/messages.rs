@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use towpath_actors::arrays::kept;
 use towpath_actors::message::{
-    HEADER_BYTES, LONG_PRIORITY, MessageBuffer, MessageKind, PRIORITY, SECTION,
+    HEADER_BYTES, LONG_PRIORITY, MessageKind, MessageMemory, PRIORITY, SECTION,
 };
 use towpath_actors::{
     ActorHeader, ActorMessage, ArrayMemory, ChareCallback, CollectionId, Index, MessageArray,
@@ -70,7 +70,7 @@ impl CMessage {
     ///
     /// # Safety
     /// `memory` is that of `give_memory`, or null: the program leaves it as it is.
-    pub(crate) unsafe fn buffer(&mut self) -> Result<&mut MessageBuffer, String> {
+    pub(crate) unsafe fn buffer(&mut self) -> Result<&mut MessageMemory, String> {
         // SAFETY: the program has it alone, because `take` leaves null.
         unsafe { self.memory.as_mut() }.ok_or_else(|| NOT_THE_PROGRAMS.into())
     }
@@ -79,7 +79,7 @@ impl CMessage {
     ///
     /// # Safety
     /// As for `buffer`.
-    unsafe fn take(&mut self) -> Option<Box<MessageBuffer>> {
+    unsafe fn take(&mut self) -> Option<Box<MessageMemory>> {
         let memory = std::mem::replace(&mut self.memory, ptr::null_mut());
         if memory.is_null() {
             return None;

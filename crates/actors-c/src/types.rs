@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 
-use towpath_actors::message::MessageBuffer;
+use towpath_actors::message::MessageMemory;
 use towpath_actors::{
     ChareCallback, ChareId, CollectionId, CollectionOptions, HomeMap, Index, MessageArray,
     SectionId,
@@ -94,7 +94,7 @@ pub struct CMessage {
     pub(crate) flags: u32,
     pub(crate) priority: i32,
     pub(crate) reference: u32,
-    pub(crate) memory: *mut MessageBuffer,
+    pub(crate) memory: *mut MessageMemory,
     pub(crate) arrays: *const MessageArray,
     pub(crate) array_count: usize,
 }

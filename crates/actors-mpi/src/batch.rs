@@ -15,15 +15,15 @@ const LENGTH: usize = size_of::<u64>();
 
 /// Messages that wait to be sent, one behind the other, each from a multiple of 8 bytes on.
 #[derive(Debug)]
-pub(crate) struct Batch {
+pub(crate) struct MessageBatch {
     memory: PooledArray,
     used: usize,
 }
 
-impl Batch {
+impl MessageBatch {
     /// A batch without messages.
-    pub(crate) fn new() -> Batch {
-        Batch { memory: PooledArray::new(SLOT_BYTES), used: 0 }
+    pub(crate) fn new() -> MessageBatch {
+        MessageBatch { memory: PooledArray::new(SLOT_BYTES), used: 0 }
     }
 
     /// Adds a message, if there is room. Whether there was.
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn messages_arrive_as_they_were_added() {
-        let mut batch = Batch::new();
+        let mut batch = MessageBatch::new();
         let all: Vec<ActorMessage> =
             (0..9).map(|at| message(at, at.cast_signed() % 2, at as usize * 5)).collect();
         assert!(all.iter().all(|message| batch.add(message)));
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_full_batch_takes_no_more() {
-        let (mut batch, long) = (Batch::new(), message(1, 1, LONGEST));
+        let (mut batch, long) = (MessageBatch::new(), message(1, 1, LONGEST));
         let count = std::iter::from_fn(|| batch.add(&long).then_some(())).count();
         assert_eq!(count, SLOT_BYTES / (LONGEST + 72));
         assert_eq!(messages(batch.bytes()).unwrap().len(), count);

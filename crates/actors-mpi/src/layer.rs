@@ -15,10 +15,9 @@ use towpath_machine::clock;
 
 use crate::abi::{BinaryInterface, Mpich, Standard};
 use crate::arrays::ReleasedArrays;
-use crate::batch::Batch;
+use crate::batch::MessageBatch;
 use crate::library::{Functions, LibraryAbi, LibraryError, find};
-use crate::receiving::LongReceive;
-use crate::sending::SendMemory;
+use crate::requests::{LongReceive, SendMemory};
 use crate::shared::{SharedHeap, SharedMemory};
 use crate::slots::{SLOT_BYTES, Slots, succeeded};
 use crate::watch::RequestWatch;
@@ -65,7 +64,7 @@ pub(crate) struct MpiLayer<A: BinaryInterface> {
     /// Long messages, and arrays, that are being received.
     pub(crate) receives: VecDeque<LongReceive<A>>,
     /// Messages to ranks that shall be sent together.
-    pub(crate) batches: FxHashMap<u32, Batch>,
+    pub(crate) batches: FxHashMap<u32, MessageBatch>,
     /// Messages that have arrived and are not handled.
     pub(crate) arrived: VecDeque<(u32, ActorMessage)>,
     pub(crate) shared: Option<Rc<SharedMemory>>,

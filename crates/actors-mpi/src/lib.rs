@@ -4,8 +4,13 @@
 //! ```text
 //!  library     finds the MPI library, and its functions
 //!    abi       handles and statuses of the standard ABI and of MPICH's
-//!  layer       sends and receives
-//!    slots     receives that wait for messages of any rank
+//!  layer       what the layer has, and how it begins and ends
+//!    sending   messages and arrays
+//!      batch   messages that are sent together
+//!    receiving messages and arrays
+//!      slots   receives that wait for messages of any rank
+//!    requests  of MPI, and what they read or write
+//!    waiting   until something arrives
 //!    arrays    arrays beside the payload, and how they travel
 //!    shared    memory that ranks of a host share
 //!      spare   blocks of it that nobody uses
@@ -30,6 +35,7 @@ mod pauses;
 pub mod progress;
 mod receiving;
 mod report;
+mod requests;
 mod sending;
 mod shared;
 mod slots;

@@ -1,7 +1,6 @@
 //! What arrives: short messages in slots, long ones and arrays by receives of their own.
 
 use std::collections::VecDeque;
-use std::ffi::c_int;
 use std::rc::Rc;
 
 use towpath_actors::arrays::PooledArray;
@@ -11,17 +10,9 @@ use towpath_actors::{ActorMessage, MessageArray};
 use crate::abi::BinaryInterface;
 use crate::arrays::{self, ArrayRoute, IncomingArray, ViewedArray};
 use crate::layer::MpiLayer;
-use crate::library::{Functions, LibraryError};
-use crate::slots::{Arrived, MESSAGE, succeeded};
-
-/// A message that is complete once all its parts have been received.
-pub(crate) struct LongReceive<A: BinaryInterface> {
-    pub(crate) from: u32,
-    pub(crate) message: ActorMessage,
-    pub(crate) arrays: Vec<IncomingArray>,
-    /// Those that are not complete.
-    pub(crate) requests: VecDeque<A::Handle>,
-}
+use crate::library::LibraryError;
+use crate::requests::{LongReceive, irecv, is_complete};
+use crate::slots::{Arrived, MESSAGE};
 
 impl<A: BinaryInterface> MpiLayer<A> {
     pub(crate) fn poll(&mut self) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
@@ -165,33 +156,4 @@ impl<A: BinaryInterface> MpiLayer<A> {
         self.receives.push_back(LongReceive { from, message, arrays: Vec::new(), requests });
         Ok(())
     }
-}
-
-/// Starts to receive so many bytes. The memory is on the heap, and the layer keeps it until the
-/// request is complete, or for ever.
-pub(crate) fn irecv<A: BinaryInterface>(
-    mpi: &Functions<A>,
-    into: &mut [u8],
-    from: u32,
-    tag: c_int,
-    comm: A::Handle,
-) -> Result<A::Handle, LibraryError> {
-    let (count, mut request) = (into.len() as i64, A::REQUEST_NULL);
-    let (into, from) = (into.as_mut_ptr().cast(), from.cast_signed());
-    // SAFETY: so many bytes are there, and nobody moves or frees them: see `LongReceive` and
-    // `drop`.
-    let code = unsafe { (mpi.irecv_c)(into, count, A::BYTE, from, tag, comm, &mut request) };
-    succeeded("MPI_Irecv", code)?;
-    Ok(request)
-}
-
-pub(crate) fn is_complete<A: BinaryInterface>(
-    mpi: &Functions<A>,
-    request: &mut A::Handle,
-) -> Result<bool, LibraryError> {
-    let (mut flag, mut status) = (0, A::EMPTY);
-    // SAFETY: the request is active or null, and flag and status are local.
-    let code = unsafe { (mpi.test)(request, &mut flag, &mut status) };
-    succeeded("MPI_Test", code)?;
-    Ok(flag != 0)
 }

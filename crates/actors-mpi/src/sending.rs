@@ -3,15 +3,15 @@
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use towpath_actors::message::{MessageHandle, PREFIX_BYTES};
+use towpath_actors::message::MessageHandle;
 use towpath_actors::{ActorMessage, ArrayMemory, MessageArray, WritableArray};
 
 use crate::abi::BinaryInterface;
 use crate::arrays::{self, ArrayRoute};
-use crate::batch::{self, Batch};
+use crate::batch::{self, MessageBatch};
 use crate::layer::MpiLayer;
 use crate::library::LibraryError;
-use crate::receiving::is_complete;
+use crate::requests::{SendMemory, is_complete};
 use crate::shared::{SHORTEST_SHARED, SharedBlock, SharedMemory};
 use crate::slots::{ANNOUNCEMENT, BATCH, MESSAGE, RELEASE, SLOT_BYTES, WITHOUT_PREFIX, succeeded};
 
@@ -20,34 +20,6 @@ use crate::slots::{ANNOUNCEMENT, BATCH, MESSAGE, RELEASE, SLOT_BYTES, WITHOUT_PR
 const LONGEST_COPY: usize = 4 << 20;
 /// From so many sends on that are not complete, messages are sent together.
 const MANY_SENDS: usize = 16;
-
-/// What is being sent.
-pub(crate) enum SendMemory {
-    Message(MessageHandle),
-    /// A message without the prefix of its header.
-    WithoutPrefix(MessageHandle),
-    Batch(Batch),
-    /// An announcement, or the name of an array.
-    Number(Box<[u8; 8]>),
-    Array(MessageArray),
-}
-
-impl SendMemory {
-    pub(crate) fn number(number: u64) -> SendMemory {
-        SendMemory::Number(Box::new(number.to_ne_bytes()))
-    }
-
-    #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            SendMemory::Message(message) => message.bytes(),
-            SendMemory::WithoutPrefix(message) => &message.bytes()[PREFIX_BYTES..],
-            SendMemory::Batch(batch) => batch.bytes(),
-            SendMemory::Number(bytes) => &bytes[..],
-            SendMemory::Array(array) => array.bytes(),
-        }
-    }
-}
 
 impl<A: BinaryInterface> MpiLayer<A> {
     /// Starts to send, and keeps the memory beside the request.
@@ -91,9 +63,9 @@ impl<A: BinaryInterface> MpiLayer<A> {
         if self.sends.len() < MANY_SENDS {
             return Ok(false);
         }
-        if !self.batches.entry(to).or_insert_with(Batch::new).add(message) {
+        if !self.batches.entry(to).or_insert_with(MessageBatch::new).add(message) {
             self.send_batch(to)?;
-            self.batches.entry(to).or_insert_with(Batch::new).add(message);
+            self.batches.entry(to).or_insert_with(MessageBatch::new).add(message);
         }
         Ok(true)
     }

@@ -5,8 +5,8 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use crate::arrays::{self, MessageArray};
-pub use crate::buffer::MessageBuffer;
 pub use crate::header::*;
+pub use crate::memory::MessageMemory;
 use crate::priority::{BitPriority, front_bytes};
 
 /// Nothing takes it out of a message but what consumes the message.
@@ -14,7 +14,7 @@ const HAS_MEMORY: &str = "a message has memory";
 
 /// A header and a payload in one block of memory, aligned to 16 bytes, and arrays beside it.
 #[derive(Debug)]
-pub struct ActorMessage(Option<Box<MessageBuffer>>);
+pub struct ActorMessage(Option<Box<MessageMemory>>);
 
 impl ActorMessage {
     /// A message with a payload of so many bytes, whose content is arbitrary.
@@ -98,30 +98,30 @@ impl ActorMessage {
     #[must_use]
     pub fn with_bytes(bytes: usize) -> ActorMessage {
         assert!(bytes >= HEADER_BYTES, "a message begins with its header");
-        ActorMessage(Some(MessageBuffer::take(bytes)))
+        ActorMessage(Some(MessageMemory::take(bytes)))
     }
 
     /// The memory of the message.
     #[inline]
     #[must_use]
-    pub fn into_buffer(mut self) -> Box<MessageBuffer> {
+    pub fn into_buffer(mut self) -> Box<MessageMemory> {
         self.0.take().expect(HAS_MEMORY)
     }
 
     /// The message with this memory.
     #[inline]
     #[must_use]
-    pub fn from_buffer(buffer: Box<MessageBuffer>) -> ActorMessage {
+    pub fn from_buffer(buffer: Box<MessageMemory>) -> ActorMessage {
         ActorMessage(Some(buffer))
     }
 
     #[inline]
-    fn buffer(&self) -> &MessageBuffer {
+    fn buffer(&self) -> &MessageMemory {
         self.0.as_deref().expect(HAS_MEMORY)
     }
 
     #[inline]
-    fn buffer_mut(&mut self) -> &mut MessageBuffer {
+    fn buffer_mut(&mut self) -> &mut MessageMemory {
         self.0.as_deref_mut().expect(HAS_MEMORY)
     }
 
@@ -252,7 +252,7 @@ impl ActorMessage {
 impl Drop for ActorMessage {
     fn drop(&mut self) {
         if let Some(buffer) = self.0.take() {
-            MessageBuffer::give(buffer);
+            MessageMemory::give(buffer);
         }
     }
 }

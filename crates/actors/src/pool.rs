@@ -15,7 +15,7 @@ const CLASSES: usize = 21;
 const KEPT: usize = 8 << 20;
 
 /// What the pool keeps: memory of a length.
-pub(crate) trait Memory: Sized {
+pub(crate) trait PooledMemory: Sized {
     /// Fresh memory of so many bytes, with arbitrary content.
     fn fresh(bytes: usize) -> Self;
 
@@ -23,7 +23,7 @@ pub(crate) trait Memory: Sized {
     fn bytes(&self) -> usize;
 }
 
-impl Memory for Vec<Block> {
+impl PooledMemory for Vec<Block> {
     fn fresh(bytes: usize) -> Vec<Block> {
         vec![0; bytes.div_ceil(BLOCK)]
     }
@@ -34,12 +34,12 @@ impl Memory for Vec<Block> {
 }
 
 /// Free memory by its length, the smallest first.
-pub(crate) struct Pool<M>([Vec<M>; CLASSES]);
+pub(crate) struct MemoryPool<M>([Vec<M>; CLASSES]);
 
-impl<M: Memory> Pool<M> {
+impl<M: PooledMemory> MemoryPool<M> {
     /// A pool without memory.
-    pub(crate) const fn new() -> Pool<M> {
-        Pool([const { Vec::new() }; CLASSES])
+    pub(crate) const fn new() -> MemoryPool<M> {
+        MemoryPool([const { Vec::new() }; CLASSES])
     }
 
     /// Memory for so many bytes at least, with arbitrary content.
@@ -65,7 +65,7 @@ impl<M: Memory> Pool<M> {
 }
 
 thread_local! {
-    static POOL: RefCell<Pool<Vec<Block>>> = const { RefCell::new(Pool::new()) };
+    static POOL: RefCell<MemoryPool<Vec<Block>>> = const { RefCell::new(MemoryPool::new()) };
 }
 
 /// Which length holds so many bytes.

@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use crate::arrays::MessageArray;
 use crate::header::{ActorHeader, HEADER_BLOCKS, HEADER_BYTES};
-use crate::pool::{Block, Memory, Pool};
+use crate::pool::{Block, MemoryPool, PooledMemory};
 
 /// Memory of a message, aligned to 16 bytes.
 #[derive(Debug)]
-pub struct MessageBuffer {
+pub struct MessageMemory {
     blocks: Box<[Block]>,
     /// How many bytes of it are used.
     bytes: usize,
@@ -19,10 +19,10 @@ pub struct MessageBuffer {
     arrays: Option<Box<Vec<MessageArray>>>,
 }
 
-impl Memory for Box<MessageBuffer> {
-    fn fresh(bytes: usize) -> Box<MessageBuffer> {
-        let blocks: Vec<Block> = Memory::fresh(bytes);
-        Box::new(MessageBuffer { blocks: blocks.into_boxed_slice(), bytes, arrays: None })
+impl PooledMemory for Box<MessageMemory> {
+    fn fresh(bytes: usize) -> Box<MessageMemory> {
+        let blocks: Vec<Block> = PooledMemory::fresh(bytes);
+        Box::new(MessageMemory { blocks: blocks.into_boxed_slice(), bytes, arrays: None })
     }
 
     fn bytes(&self) -> usize {
@@ -31,13 +31,13 @@ impl Memory for Box<MessageBuffer> {
 }
 
 thread_local! {
-    static POOL: RefCell<Pool<Box<MessageBuffer>>> = const { RefCell::new(Pool::new()) };
+    static POOL: RefCell<MemoryPool<Box<MessageMemory>>> = const { RefCell::new(MemoryPool::new()) };
 }
 
-impl MessageBuffer {
+impl MessageMemory {
     /// Memory for so many bytes, whose content is arbitrary, and no arrays.
     #[inline]
-    pub(crate) fn take(bytes: usize) -> Box<MessageBuffer> {
+    pub(crate) fn take(bytes: usize) -> Box<MessageMemory> {
         let mut buffer = POOL.with_borrow_mut(|pool| pool.take(bytes));
         buffer.bytes = bytes;
         buffer
@@ -45,7 +45,7 @@ impl MessageBuffer {
 
     /// Keeps memory, so that `take` finds it.
     #[inline]
-    pub(crate) fn give(mut buffer: Box<MessageBuffer>) {
+    pub(crate) fn give(mut buffer: Box<MessageMemory>) {
         buffer.arrays = None;
         // The pool of a thread that ends may be gone.
         let _ = POOL.try_with(|pool| pool.borrow_mut().give(buffer));
