@@ -212,7 +212,7 @@ def info(subject):
     assert shared and shared <= set(installed), f"not mentioned: {shared - set(installed)}"
     for name in [name for name in installed if name.startswith("lib")]:
         row = installed[name]
-        assert row["value"].startswith(own + " "), f"{name}: {row}, but this is {own}"
+        assert f"{row['value']} ".startswith(f"{own} "), f"{name}: {row}, but this is {own}"
         assert Path(row["path"]) == subject.venv.resolve() / "lib" / name or Path(row["path"]) == subject.venv / "lib" / name, row
     assert installed["mpiexec"]["value"] == "this one", installed["mpiexec"]
     text = subject.run(subject.venv / "bin" / "towpath", "info")

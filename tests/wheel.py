@@ -10,6 +10,7 @@ import argparse
 import os
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -25,7 +26,18 @@ def build(prefix, target):
     command = [directory / "bin" / "python", "-m", "build", "--wheel", "--no-isolation",
                "--outdir", target, environments.ROOT]
     environments.command(command, f"wheel-{target.name}.log", env=environment)
-    print(*(path.name for path in target.glob("*.whl")))
+    for wheel in target.glob("*.whl"):
+        compress(wheel)
+        print(wheel.name)
+
+
+def compress(wheel):
+    """Packs a wheel again, as small as zlib can; the builder has no option for that."""
+    packed = wheel.with_suffix(".packed")
+    with zipfile.ZipFile(wheel) as before, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as after:
+        for entry in before.infolist():
+            after.writestr(entry, before.read(entry), zipfile.ZIP_DEFLATED, 9)
+    packed.replace(wheel)
 
 
 def lay_out(prefix):
