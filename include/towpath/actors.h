@@ -324,6 +324,10 @@ int towpath_broadcast(uint64_t collection, towpath_message *message);
 
 /* Gives a value to a callback. */
 int towpath_call_back(const towpath_callback *callback, const void *value, size_t bytes);
+/* Sends all messages now. Messages leave when the running method has returned, or before, if the
+ * program has not initialized MPI itself: a method that waits for another rank in some other way calls
+ * this first. */
+void towpath_flush(void);
 /* Contributes a value to the next reduction of a chare's collection. The callback may be null if
  * another contribution has one. */
 int towpath_contribute(const towpath_chare_id *id, uint32_t reducer, const void *value,

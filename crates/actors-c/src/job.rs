@@ -119,6 +119,15 @@ pub extern "C" fn towpath_stop() {
     }
 }
 
+/// Sends all messages at once.
+#[unsafe(no_mangle)]
+pub extern "C" fn towpath_flush() {
+    status(with_runtime(|runtime| {
+        runtime.flush();
+        Ok(())
+    }));
+}
+
 /// Ends the job on all ranks with this code.
 #[unsafe(no_mangle)]
 pub extern "C" fn towpath_exit(code: c_int) {

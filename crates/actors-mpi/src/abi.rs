@@ -42,6 +42,14 @@ pub(crate) struct StandardStatus {
 impl BinaryInterface for Standard {
     /// Pointers in C; the predefined ones are small numbers.
     type Handle = usize;
+#[cfg(test)]
+impl StandardStatus {
+    /// The status of a message.
+    pub(crate) fn from(source: c_int, tag: c_int) -> StandardStatus {
+        StandardStatus { source, tag, ..Standard::EMPTY }
+    }
+}
+
     type Status = StandardStatus;
     const COMM_WORLD: usize = 0x101;
     const BYTE: usize = 0x247;

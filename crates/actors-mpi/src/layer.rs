@@ -81,7 +81,7 @@ pub(crate) struct MpiLayer<A: BinaryInterface> {
 }
 
 impl<A: BinaryInterface> MpiLayer<A> {
-    fn open(mpi: Functions<A>) -> Result<MpiLayer<A>, LibraryError> {
+    pub(crate) fn open(mpi: Functions<A>) -> Result<MpiLayer<A>, LibraryError> {
         let has_initialized = initialize(&mpi)?;
         let (mut comm, mut long) = (A::COMM_WORLD, A::COMM_WORLD);
         let (mut rank, mut ranks) = (0, 0);
@@ -129,14 +129,32 @@ impl<A: BinaryInterface> MpiLayer<A> {
             self.arrived.clear();
             self.wait_for_any(&mut barrier)?;
         }
-        // Owners drain too: they need not be told any more.
-        self.released.borrow_mut().clear();
         // SAFETY: the communicator is this layer's own, and all ranks call this.
         let code = unsafe { (self.mpi.ibarrier)(self.long, &mut barrier) };
         succeeded("MPI_Ibarrier", code)?;
         while !self.wait_for_any(&mut barrier)? {
             self.arrived.clear();
             self.released.borrow_mut().clear();
+        self.is_ending = true;
+        self.receive_all_unwanted()?;
+        self.drain_once(false)?;
+        self.drain_once(true)?;
+        while let Some(receive) = self.receives.front_mut() {
+            for request in &mut receive.requests {
+                let mut status = A::EMPTY;
+                // SAFETY: the request is active, and the status is local. What it receives was
+                // announced, so it has been sent.
+                succeeded("MPI_Wait", unsafe { (self.mpi.wait)(request, &mut status) })?;
+            }
+            receive.requests.clear();
+            self.received()?;
+        }
+        Ok(())
+    }
+
+    /// Takes and drops what arrives until no rank has anything left to send. After the last time,
+    /// nobody receives anything.
+    fn drain_once(&mut self, is_last: bool) -> Result<(), LibraryError> {
         }
         // What was announced has been sent.
         while let Some(receive) = self.receives.front_mut() {
@@ -217,6 +235,37 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
         let polled = self.poll();
         self.or_abort(polled)
     }
+    fn flush(&mut self) {
+        let sent = self.send_rest();
+        self.or_abort(sent);
+    }
+
+    fn receive_arrays(
+        &mut self,
+        arrays: Vec<(UnreceivedArray, Box<dyn WritableArray>)>,
+        then: ActorMessage,
+    ) {
+        let started = self.fill(arrays, then);
+        self.or_abort(started);
+    }
+
+    fn shared_place(&self, memory: &[u8]) -> Option<u64> {
+        self.shared.as_ref()?.offset_of(memory)
+    }
+
+    fn put(&mut self, to: u32, place: u64, content: &[u8]) -> bool {
+        let shared = self.shared.as_deref().filter(|shared| shared.has(to));
+        let Some(at) = shared.and_then(|shared| shared.given_at(place, content.len() as u64))
+        else {
+            return false;
+        };
+        self.sent_bytes += content.len() as u64;
+        // SAFETY: the mapping shows so many bytes there. Their owner has said that it may be
+        // written to, and looks at it when it has the message that follows.
+        unsafe { ptr::copy(content.as_ptr(), at, content.len()) };
+        true
+    }
+
 
     fn sent_bytes(&self) -> u64 {
         self.sent_bytes

@@ -32,6 +32,9 @@ mod batch;
 mod layer;
 mod library;
 mod pauses;
+pub mod datatype;
+#[cfg(test)]
+mod fake;
 pub mod progress;
 mod receiving;
 mod report;

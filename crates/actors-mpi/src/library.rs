@@ -82,7 +82,7 @@ macro_rules! functions {
         /// The functions of MPI that the layer calls.
         pub(crate) struct Functions<A: BinaryInterface> {
             $(pub(crate) $field: unsafe extern "C" fn($($parameter),*) -> c_int,)*
-            abi: PhantomData<A>,
+            pub(crate) abi: PhantomData<A>,
         }
 
         impl<A: BinaryInterface> Functions<A> {

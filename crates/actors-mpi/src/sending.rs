@@ -49,14 +49,15 @@ impl<A: BinaryInterface> MpiLayer<A> {
     }
 
     /// Adds a message to those that are sent together, if many sends are not complete. Whether it
-    /// has.
+    /// has. A program that has initialized MPI may wait in a function of MPI for what a message
+    /// lets happen, so all of its messages are sent at once.
     #[inline]
     pub(crate) fn is_batched(
         &mut self,
         to: u32,
         message: &ActorMessage,
     ) -> Result<bool, LibraryError> {
-        if self.sends.len() < MANY_SENDS {
+        if self.sends.len() < MANY_SENDS || !self.has_initialized {
             return Ok(false);
         }
         self.poll_sends()?;
@@ -110,9 +111,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
             return None;
         }
         let shared = self.shared.as_ref()?;
-        let block = SharedBlock::new(&self.mpi, &self.heap, bytes)?;
-        // Without room, an MPI library may give private memory.
-        shared.offset_of(block.bytes()).map(|_| block)
+        SharedBlock::new(&self.heap, bytes, |block| shared.shows(block))
     }
 
     /// A copy of these bytes in shared memory, if that pays and there is room.
@@ -160,8 +159,8 @@ impl<A: BinaryInterface> MpiLayer<A> {
         Ok(())
     }
 
-    /// Sends the messages that wait for others, and tells the owners of arrays that nobody here
-    /// reads them any more.
+    /// Sends the messages that wait for others, tells the owners of arrays that nobody here reads
+    /// them any more, and receives arrays for which nobody has posted memory.
     #[inline]
     pub(crate) fn send_rest(&mut self) -> Result<(), LibraryError> {
         while let Some(to) = self.batches.keys().next().copied() {
@@ -183,5 +182,124 @@ impl<A: BinaryInterface> MpiLayer<A> {
             self.sends.pop_front();
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use towpath_actors::MachineLayer;
+    use towpath_actors::message::{ActorHeader, MessageKind, PREFIX_BYTES};
+
+    use super::*;
+    use crate::fake;
+
+    fn message(entry: u32, payload: usize) -> ActorMessage {
+        let header = ActorHeader::new(MessageKind::Invoke, 7, None, entry);
+        ActorMessage::of(header, &vec![entry as u8; payload])
+    }
+
+    /// Sends short messages to rank 1, of the entries from this one on.
+    fn send(layer: &mut impl MachineLayer, entries: std::ops::Range<u32>) {
+        for entry in entries {
+            layer.send(1, message(entry, 8).into());
+        }
+    }
+
+    /// The entries of the messages of a batch, or of one that was sent by itself.
+    fn entries(sent: &[fake::SentBytes]) -> Vec<u32> {
+        let messages = |one: &fake::SentBytes| match one.tag {
+            BATCH => batch::messages(&one.bytes).unwrap(),
+            WITHOUT_PREFIX => vec![ActorMessage::with_prefix(&one.bytes).unwrap()],
+            MESSAGE => vec![ActorMessage::received(&one.bytes).unwrap()],
+            _ => Vec::new(),
+        };
+        sent.iter().flat_map(messages).map(|message| message.header().entry).collect()
+    }
+
+    /// A layer with so many sends that are not complete, which shall be sent before all others.
+    fn busy() -> impl MachineLayer {
+        let mut layer = fake::layer(true);
+        fake::keep_incomplete();
+        send(&mut layer, 0..MANY_SENDS as u32);
+        assert_eq!(fake::take_sent().len(), MANY_SENDS);
+        layer
+    }
+
+    #[test]
+    fn messages_wait_for_one_another_while_many_sends_are_not_complete() {
+        let mut layer = busy();
+        send(&mut layer, 100..103);
+        assert!(fake::take_sent().is_empty());
+        layer.flush();
+        let sent = fake::take_sent();
+        assert_eq!((sent.len(), sent[0].tag), (1, BATCH));
+        assert_eq!(entries(&sent), [100, 101, 102]);
+    }
+
+    #[test]
+    fn messages_of_a_program_that_has_initialized_mpi_never_wait() {
+        let mut layer = fake::layer(false);
+        fake::keep_incomplete();
+        send(&mut layer, 0..50);
+        assert_eq!(entries(&fake::take_sent()), (0..50).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn nothing_passes_messages_that_wait() {
+        for longer in [batch::LONGEST + 1, 2 * SLOT_BYTES] {
+            let mut layer = busy();
+            send(&mut layer, 100..102);
+            layer.send(1, message(102, longer).into());
+            send(&mut layer, 103..104);
+            layer.flush();
+            let sent = fake::take_sent();
+            assert_eq!(entries(&sent), [100, 101, 102, 103]);
+            let announced = sent.iter().position(|one| one.tag == ANNOUNCEMENT);
+            assert_eq!(announced, (longer > SLOT_BYTES).then_some(1));
+        }
+    }
+
+    #[test]
+    fn a_rank_sends_what_waits_before_it_waits_itself() {
+        let mut layer = busy();
+        send(&mut layer, 100..103);
+        fake::arrive(WITHOUT_PREFIX, &message(5, 8).bytes()[PREFIX_BYTES..]);
+        layer.wait(None);
+        assert_eq!(entries(&fake::take_sent()), [100, 101, 102]);
+        send(&mut layer, 103..105);
+        assert_eq!(layer.receive().map(|(_, message)| message.header().entry), Some(5));
+        assert_eq!(entries(&fake::take_sent()), [103, 104]);
+    }
+
+    #[test]
+    fn a_rank_that_sleeps_has_sent_everything() {
+        let mut layer = busy();
+        send(&mut layer, 100..103);
+        // Something has been sent when it wakes up.
+        fake::complete();
+        layer.wait(None);
+        assert_eq!(fake::sent_before_wait(), Some(1));
+    }
+
+    #[test]
+    fn messages_of_a_batch_come_one_after_the_other() {
+        let mut layer = fake::layer(true);
+        let mut arriving = MessageBatch::new();
+        assert!((0..20).all(|entry| arriving.add(&message(entry, 8))));
+        fake::arrive(BATCH, arriving.bytes());
+        fake::arrive(WITHOUT_PREFIX, &message(20, 8).bytes()[PREFIX_BYTES..]);
+        layer.wait(None);
+        let next = || layer.receive().map(|(_, message)| message.header().entry);
+        let received: Vec<u32> = std::iter::from_fn(next).collect();
+        assert_eq!(received, (0..21).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn what_waits_is_sent_when_the_layer_is_closed() {
+        let mut layer = busy();
+        send(&mut layer, 100..103);
+        fake::complete();
+        layer.close();
+        assert_eq!(entries(&fake::take_sent()), [100, 101, 102]);
     }
 }

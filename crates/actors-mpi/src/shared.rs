@@ -112,6 +112,26 @@ impl SharedHeap {
             is_closed: Cell::new(false),
         })
     }
+        let (alloc_mem, free_mem) = (mpi.alloc_mem, mpi.free_mem);
+        let allocate = move |bytes: usize| {
+            let mut at = ptr::null_mut::<c_void>();
+            let (bytes, into) = (bytes.cast_signed(), (&raw mut at).cast());
+            // SAFETY: MPI is initialized, and the result is local.
+            let code = unsafe { alloc_mem(bytes, A::INFO_NULL, into) };
+            (code == 0 && !at.is_null()).then_some(at.cast())
+        };
+        let free = move |at: *mut u8| {
+            // SAFETY: `allocate` has given the block, nobody uses it, and MPI is initialized.
+            // Nothing can be done about an error.
+            unsafe { free_mem(at.cast()) };
+        };
+        SharedHeap::of(Box::new(allocate), Box::new(free))
+    }
+
+    fn of(
+        allocate: Box<dyn Fn(usize) -> Option<*mut u8>>,
+        free: Box<dyn Fn(*mut u8)>,
+    ) -> Rc<SharedHeap> {
 
     /// MPI may be finalized next: blocks that are still in use are left to it.
     pub(crate) fn close(&self) {
@@ -135,7 +155,19 @@ impl SharedHeap {
         let mut spare = self.spare.borrow_mut();
         spare.give(at, capacity);
         while let Some((at, _)) = spare.take_excess() {
-            self.free(at);
+            (self.free)(at);
+        }
+    }
+
+    /// A block of memory that is shared: without room, an MPI library may give private memory.
+    fn allocate_shared(
+        &self,
+        bytes: usize,
+        is_shared: impl Fn(*const u8) -> bool,
+    ) -> Option<*mut u8> {
+        let at = (self.allocate)(bytes)?;
+        if is_shared(at) {
+            return Some(at);
         }
     }
 }
@@ -145,14 +177,28 @@ impl SharedBlock {
     pub(crate) fn new<A: BinaryInterface>(
         mpi: &Functions<A>,
         heap: &Rc<SharedHeap>,
+        (self.free)(at);
+        None
+    }
+}
+
+impl fmt::Debug for SharedHeap {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("SharedHeap").field("spare", &self.spare).finish_non_exhaustive()
         bytes: usize,
     ) -> Option<SharedBlock> {
         let length = bytes.max(SHORTEST_BLOCK);
-        let spare = heap.spare.borrow_mut().take(length);
-        let (at, capacity) = spare.or_else(|| allocate(mpi, length))?;
-        Some(SharedBlock { at, bytes, capacity, heap: heap.clone() })
+        let block = |(at, capacity)| SharedBlock { at, bytes, capacity, heap: heap.clone() };
+        if let Some(spare) = { heap.spare.borrow_mut().take(length) } {
+            return Some(block(spare));
+        }
+        let first = heap.allocate_shared(length, &is_shared);
+        // What is kept for other lengths may make room.
+        let again = || heap.free_spare().then(|| heap.allocate_shared(length, &is_shared))?;
+        first.or_else(again).map(|at| block((at, length)))
     }
 }
+        is_shared: impl Fn(*const u8) -> bool,
 
 impl WritableArray for SharedBlock {
     fn bytes_mut(&mut self) -> &mut [u8] {
@@ -203,4 +249,56 @@ fn allocated_in<A: BinaryInterface>(
     // SAFETY: the block was allocated above, and nobody uses it.
     succeeded("MPI_Free_mem", unsafe { (mpi.free_mem)(block) })?;
     Ok(found)
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH: usize = 1 << 20;
+
+    /// A heap whose blocks are numbers: those of even ones are shared. Says which ones were freed.
+    fn numbered() -> (Rc<SharedHeap>, Rc<RefCell<Vec<usize>>>) {
+        let (made, freed) = (Cell::new(0), Rc::new(RefCell::new(Vec::new())));
+        let allocate = move |_| {
+            made.set(made.get() + 1);
+            Some(ptr::without_provenance_mut(made.get()))
+        };
+        let freed_here = freed.clone();
+        let free = move |at: *mut u8| freed_here.borrow_mut().push(at.addr());
+        (SharedHeap::of(Box::new(allocate), Box::new(free)), freed)
+    }
+
+    fn is_even(at: *const u8) -> bool {
+        at.addr().is_multiple_of(2)
+    }
+
+    #[test]
+    fn private_memory_is_given_back_and_not_kept() {
+        let (heap, freed) = numbered();
+        assert!(SharedBlock::new(&heap, LENGTH, is_even).is_none());
+        assert_eq!(*freed.borrow(), [1]);
+        let block = SharedBlock::new(&heap, LENGTH, is_even).unwrap();
+        assert_eq!(block.at.addr(), 2);
+    }
+
+    #[test]
+    fn blocks_that_are_kept_make_room() {
+        let (heap, freed) = numbered();
+        drop(SharedBlock::new(&heap, LENGTH, is_even));
+        drop(SharedBlock::new(&heap, LENGTH, is_even));
+        let longer = SharedBlock::new(&heap, 8 * LENGTH, is_even).unwrap();
+        assert_eq!(longer.at.addr(), 4);
+        assert_eq!(*freed.borrow(), [1, 3, 2]);
+    }
+
+    #[test]
+    fn blocks_in_use_are_left_when_the_heap_closes() {
+        let (heap, freed) = numbered();
+        drop(SharedBlock::new(&heap, LENGTH, is_even));
+        let block = SharedBlock::new(&heap, LENGTH, is_even);
+        heap.close();
+        drop(block);
+        assert_eq!(*freed.borrow(), [1]);
+    }
+}
 }

@@ -24,8 +24,35 @@ pub trait MachineLayer {
         Box::new(PooledArray::new(bytes))
     }
 
-    /// Sends a message to another rank, and keeps it as long as that takes.
+    /// Sends a message to another rank, and keeps it as long as that takes. It may wait for others
+    /// until [`MachineLayer::flush`], `receive`, `wait` or `close` is called.
     fn send(&mut self, to: u32, message: MessageHandle);
+
+    /// Sends what waits for other messages.
+    fn flush(&mut self) {}
+
+    /// Receives arrays, each into this memory, which has no more bytes, and then lets a message
+    /// arrive from this rank. Only a layer that gives messages whose arrays it has not received is
+    /// asked.
+    fn receive_arrays(
+        &mut self,
+        arrays: Vec<(UnreceivedArray, Box<dyn WritableArray>)>,
+        then: ActorMessage,
+    ) {
+        debug_assert!(arrays.is_empty(), "{then:?} waits for arrays that were received");
+    }
+
+    /// Where memory of this rank is in what the ranks of its host share, if it is there.
+    fn shared_place(&self, memory: &[u8]) -> Option<u64> {
+        let _ = memory;
+        None
+    }
+
+    /// Writes to memory of another rank of this host, which has said where it is. Whether it has.
+    fn put(&mut self, to: u32, place: u64, content: &[u8]) -> bool {
+        let _ = (to, place, content);
+        false
+    }
 
     /// The next message that has arrived, and who sent it.
     fn receive(&mut self) -> Option<(u32, ActorMessage)>;

@@ -391,7 +391,16 @@ impl Runtime {
         match &state.error {
             Some(error) if state.exit.is_some() => Err(error.clone()),
             _ => Ok(state.exit),
-        }
+        };
+        // Others learn it from this rank, whose program may do something else first.
+        self.flush();
+        code
+    }
+
+    /// Sends all messages at once, also those that wait for others: the program is about to wait
+    /// for something else than messages.
+    pub fn flush(&self) {
+        self.state.borrow_mut().layer.flush();
     }
 
     /// Takes in a message that has arrived, and processes one. Whether there was anything to do.

@@ -83,6 +83,8 @@ impl State {
         }
         let arrived = self.layer.receive();
         self.unpolled = if arrived.is_some() { 0 } else { UNPOLLED };
+            // The next method may be a long one.
+            self.layer.flush();
         arrived
     }
 

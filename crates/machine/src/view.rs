@@ -70,7 +70,8 @@ fn parse(line: &str) -> Option<SharedMapping> {
 }
 
 impl SharedMapping {
-    fn contains(&self, address: usize) -> bool {
+    /// Whether this address is in the mapping.
+    pub fn contains(&self, address: usize) -> bool {
         (self.begin..self.begin + self.length).contains(&address)
     }
 
