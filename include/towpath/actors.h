@@ -115,6 +115,15 @@ int towpath_message_add_copy(towpath_message *message, const void *data, size_t 
 /* Adds an array of so many bytes to be written, in memory that other ranks can read if there is such:
  * towpath_message_own_array gives it. Returns its number in the message, or -1. */
 int towpath_message_add_new(towpath_message *message, size_t bytes);
+/* Adds an array with a copy of what so many elements of an MPI datatype describe, one behind the
+ * other. The datatype is a handle of the MPI library of the process, as a number. It must be
+ * committed. Returns its number in the message, or -1. */
+int towpath_message_add_strided(towpath_message *message, const void *data, size_t count,
+                                uintptr_t datatype);
+/* As towpath_message_add_array, for a message to one chare whose method says where the array is to be
+ * (towpath_place). It is not received before, unless both ranks share its memory or it is short. */
+int towpath_message_add_posted_array(towpath_message *message, const void *data, size_t bytes,
+                                     const towpath_callback *done);
 /* An array of a message that a method was given, which must not write to it, or of a message that
  * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none. */
 const void *towpath_message_array(const towpath_message *message, uint32_t number, size_t *bytes);

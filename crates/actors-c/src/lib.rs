@@ -11,6 +11,8 @@
 //!  messages        messages as C sees them
 //!    priorities    priorities that are strings of bits
 //!    held          arrays of messages that the program writes to
+//!    placing       arrays that arrive in memory of the program
+//!    strided       arrays that an MPI datatype describes
 //!  program         what the runtime asks of the program's functions
 //!    registry      types, entry methods and reducers, and their numbers
 //!    value         values of reductions that the program's functions combine
@@ -34,6 +36,7 @@ pub mod program;
 pub mod registry;
 pub mod sections;
 pub mod threads;
+pub mod strided;
 pub mod types;
 pub mod value;
 mod writer;

@@ -18,6 +18,9 @@ pub(crate) trait BinaryInterface: Copy + 'static {
     /// A status without content.
     const EMPTY: Self::Status;
 
+    /// A handle of the program.
+    fn handle(number: usize) -> Self::Handle;
+
     /// Who sent the message.
     fn source(status: &Self::Status) -> c_int;
 
@@ -60,6 +63,10 @@ impl StandardStatus {
     const THREAD_FUNNELED: c_int = 1024;
     const EMPTY: StandardStatus = StandardStatus { source: 0, tag: 0, error: 0, internal: [0; 5] };
 
+    fn handle(number: usize) -> usize {
+        number
+    }
+
     fn source(status: &StandardStatus) -> c_int {
         status.source
     }
@@ -94,6 +101,10 @@ impl BinaryInterface for Mpich {
     const ANY_TAG: c_int = -1;
     const THREAD_FUNNELED: c_int = 1;
     const EMPTY: MpichStatus = MpichStatus { count: [0; 2], source: 0, tag: 0, error: 0 };
+
+    fn handle(number: usize) -> c_int {
+        number as c_int
+    }
 
     fn source(status: &MpichStatus) -> c_int {
         status.source

@@ -15,6 +15,7 @@
 //!    shared    memory that ranks of a host share
 //!      spare   blocks of it that nobody uses
 //!    pauses    how rank 0 waits for a limited time
+//!    datatype  arrays that a datatype describes
 //!  start       a program begins and ends, with the settings of its user
 //!    watch     when rank 0 asks all ranks for samples
 //!    report    what is written of them

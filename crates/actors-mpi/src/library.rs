@@ -29,6 +29,22 @@ pub enum LibraryError {
         "a message has arrived that this rank does not understand; do all ranks run the same program?"
     )]
     Unknown,
+    /// No machine has memory for so many elements.
+    #[error(
+        "{count} elements of a datatype were to be sent, which are more bytes than there can be"
+    )]
+    TooMany {
+        /// How many.
+        count: usize,
+    },
+    /// Elements are not packed one behind the other.
+    #[error("MPI_Pack_c has written {packed} bytes for elements that have {expected}")]
+    Packed {
+        /// Bytes of the elements.
+        expected: i64,
+        /// Bytes that were written.
+        packed: i64,
+    },
     /// A function has failed.
     #[error("{function} failed with code {code}")]
     Failed {
@@ -133,5 +149,7 @@ functions! {
     alloc_mem c"MPI_Alloc_mem" (isize, A::Handle, Memory);
     free_mem c"MPI_Free_mem" (Memory);
     allgather c"MPI_Allgather" (Pointer, c_int, A::Handle, Memory, c_int, A::Handle, A::Handle);
+    type_size_c c"MPI_Type_size_c" (A::Handle, *mut i64);
+    pack_c c"MPI_Pack_c" (Pointer, i64, A::Handle, Memory, i64, *mut i64, A::Handle);
     abort c"MPI_Abort" (A::Handle, c_int);
 }

@@ -43,12 +43,36 @@ auto nocopy(Range &&range, Callback done = {}) {
     return NoCopy<Element>{std::ranges::data(range), std::ranges::size(range), done};
 }
 
+// Elements that an MPI datatype describes, to be sent one behind the other. The parameter is a View.
+template <class T>
+struct Strided {
+    using is_not_serializable = void;
+
+    const T *data;
+    std::size_t count;
+    std::uintptr_t datatype;
+};
+
+// So many elements of a committed datatype, as MPI_Send takes them; it consists of elements T. They
+// are copied once, into the message, and may change at once.
+template <detail::Plain T, class Datatype>
+Strided<T> strided(const T *data, std::size_t count, Datatype datatype) {
+    if constexpr (std::is_pointer_v<Datatype>)
+        return {data, count, reinterpret_cast<std::uintptr_t>(datatype)};
+    else
+        return {data, count, static_cast<std::uintptr_t>(static_cast<unsigned>(datatype))};
+}
+
 namespace detail {
 
 template <class T>
 inline constexpr bool is_nocopy = false;
 template <class T>
 inline constexpr bool is_nocopy<NoCopy<T>> = true;
+template <class T>
+inline constexpr bool is_strided = false;
+template <class T>
+inline constexpr bool is_strided<Strided<T>> = true;
 
 // An argument as the parameter of this type that is sent. What needs no conversion is not copied.
 template <class P, class A>
@@ -59,6 +83,8 @@ decltype(auto) converted(A &&argument) {
     else if constexpr (is_view<P> && is_nocopy<Argument>)
         return argument.is_short() ? P(argument.data, argument.size)
                                    : P(argument.data, argument.size, argument.done.get());
+    else if constexpr (is_view<P> && is_strided<Argument>)
+        return P::strided(argument.data, argument.count, argument.datatype);
     else if constexpr (is_view<P> && std::ranges::contiguous_range<Argument>)
         return P(std::ranges::data(argument), std::ranges::size(argument));
     else
@@ -126,7 +152,8 @@ consteval bool converts_to_view() {
     if constexpr (std::ranges::contiguous_range<Argument>)
         return std::is_same_v<std::ranges::range_value_t<Argument>, Element>;
     else
-        return std::is_same_v<Argument, NoCopy<Element>>;
+        return std::is_same_v<Argument, NoCopy<Element>> ||
+               std::is_same_v<Argument, Strided<Element>>;
 }
 template <class T, class A>
 inline constexpr bool converts<View<T>, A> = converts_to_view<T, A>();
@@ -139,7 +166,7 @@ consteval bool do_fit(std::tuple<P...> *, std::type_identity<A>...) {
     if constexpr (sizeof...(P) == sizeof...(A)) {
         static_assert((converts<P, A> && ...),
                       "an argument does not convert to the parameter of the entry method; for a "
-                      "View it is a contiguous range, or nocopy, of the same elements");
+                      "View it is a contiguous range, nocopy or strided of the same elements");
         return (converts<P, A> && ...);
     }
     return false;

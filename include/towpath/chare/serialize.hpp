@@ -233,6 +233,9 @@ public:
     void bytes(const void *, std::size_t count) { size_ += count; }
     std::uint32_t add_array(const void *, std::size_t, const towpath_callback *) { return 0; }
     std::uint32_t add_copy(const void *, std::size_t) { return 0; }
+    std::uint32_t add_strided(const void *, std::size_t &, std::uintptr_t, std::size_t) {
+        return 0;
+    }
     bool copies_beside(std::size_t bytes) const { return is_of_message_ && bytes >= beside; }
     // What is measured will be written into a message.
     void of_message() { is_of_message_ = true; }
@@ -266,6 +269,23 @@ public:
         int number = towpath_message_add_copy(message_, data, bytes);
         if (number < 0)
             throw Error(towpath_error());
+        return static_cast<std::uint32_t>(number);
+    }
+    // The same with what so many elements of an MPI datatype describe: it says how many of so many
+    // bytes that are.
+    std::uint32_t add_strided(const void *data, std::size_t &count, std::uintptr_t datatype,
+                              std::size_t element) {
+        if (message_ == nullptr)
+            throw Error("strided is for parameters of entry methods");
+        int number = towpath_message_add_strided(message_, data, count, datatype);
+        if (number < 0)
+            throw Error(towpath_error());
+        std::size_t bytes;
+        towpath_message_array(message_, static_cast<std::uint32_t>(number), &bytes);
+        if (bytes % element != 0)
+            throw Error("a datatype describes " + std::to_string(bytes) +
+                        " bytes, which are no elements of " + std::to_string(element) + " bytes");
+        count = bytes / element;
         return static_cast<std::uint32_t>(number);
     }
     bool copies_beside(std::size_t bytes) const { return message_ && bytes >= beside; }

@@ -27,6 +27,13 @@ public:
     View(T *data, std::size_t size, const towpath_callback *done)
         : elements_(data, size), done_(done) {}
 
+    // So many elements of an MPI datatype, from this address on, which are packed into the message.
+    static View strided(T *data, std::size_t count, std::uintptr_t datatype) {
+        View view(data, count);
+        view.datatype_ = datatype;
+        return view;
+    }
+
     T *data() const { return elements_.data(); }
     std::size_t size() const { return elements_.size(); }
     bool empty() const { return elements_.empty(); }
@@ -60,7 +67,9 @@ private:
     void write(Archive &archive) {
         std::size_t count = size();
         std::uint32_t array = inside;
-        if (done_ != nullptr)
+        if (datatype_ != 0)
+            array = archive.add_strided(data(), count, datatype_, sizeof(T));
+        else if (done_ != nullptr)
             array = archive.add_array(data(), count * sizeof(T), done_);
         else if (archive.copies_beside(count * sizeof(T)))
             array = archive.add_copy(data(), count * sizeof(T));
@@ -77,6 +86,7 @@ private:
 
     std::span<T> elements_;
     const towpath_callback *done_ = nullptr;
+    std::uintptr_t datatype_ = 0;
 };
 
 namespace detail {

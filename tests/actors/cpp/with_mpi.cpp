@@ -40,6 +40,29 @@ int run_chares(int code) {
             branches.send<&Branch::collective>(most.callback());
             CHECK(co_await most == ranks() * (ranks() - 1) / 2);
             branches.send<&Branch::ring>(total.callback());
+// Columns of a matrix, and pairs that have a distance, as MPI describes them.
+Task<> send_strided(CollectionProxy<Branch> branches) {
+    constexpr auto count = Branch::COUNT, width = Branch::WIDTH;
+    std::vector<double> matrix(count * width);
+    std::vector<int> numbers(4 * count);
+    for (std::size_t at = 0; at < matrix.size(); ++at)
+        matrix[at] = double(at), numbers[at] = int(at);
+    MPI_Datatype column, pair;
+    MPI_Type_vector(int(count), 1, int(width), MPI_DOUBLE, &column);
+    MPI_Type_create_resized(MPI_2INT, 0, 4 * sizeof(int), &pair);
+    MPI_Type_commit(&column);
+    MPI_Type_commit(&pair);
+    Future<> done;
+    branches.send<&Branch::matrix>(strided(matrix.data() + 1, 1, column),
+                                   strided(numbers.data(), count, pair), done.callback());
+    // They were copied into the message.
+    std::ranges::fill(matrix, 0.0);
+    std::ranges::fill(numbers, 0);
+    MPI_Type_free(&column);
+    MPI_Type_free(&pair);
+    co_await done;
+}
+
             CHECK(co_await total == expected);
         }
         towpath::exit(code);
@@ -53,6 +76,7 @@ int main(int count, char **arguments) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     bool is_well = sum_of_ranks() == ranks * (ranks - 1) / 2;
     // The program may run chares again: MPI is its own.
+        co_await send_strided(branches);
     for (int code : {7, 0, 3})
         is_well = is_well && run_chares(code) == code;
     int finalized = 1;
