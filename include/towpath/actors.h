@@ -136,6 +136,43 @@ int towpath_message_section(const towpath_message *message, towpath_section *sec
 void *towpath_message_own_array(towpath_message *message, uint32_t number, size_t *bytes);
 
 /* What a program has. Numbers are given by towpath_start: types, entry methods and reducers are
+/* Where the first bytes of an array of a message are to be. */
+typedef struct towpath_placement {
+    uint32_t array; /* its number in the message */
+    void *memory;
+    size_t bytes; /* as many as the array has, or fewer */
+} towpath_placement;
+
+/* Fills memory of this rank from arrays of a message, which was kept or held, and when that is done
+ * invokes a method of a chare by another message. Arrays that have not been received arrive there
+ * without a copy. The memory must stay until then, and so must the chare (towpath_pin). Both messages
+ * are the library's afterwards, also when this fails. */
+int towpath_place(towpath_message *from, const towpath_placement *placements, size_t count,
+                  const towpath_chare_id *id, towpath_message *then);
+
+/* A persistent channel: memory of a chare, into which others put arrays again and again. It can be
+ * sent. */
+typedef struct towpath_channel {
+    towpath_chare_id chare;
+    uint32_t rank;
+    uint32_t number;
+    size_t bytes;
+    uint64_t place; /* the library's own */
+} towpath_channel;
+
+/* Opens a channel of a chare of this rank, which is pinned until the channel is closed. The memory
+ * must stay until then. */
+int towpath_open_channel(const towpath_chare_id *id, void *memory, size_t bytes,
+                         towpath_channel *channel);
+/* Closes a channel of this rank, into which nobody puts anything any more. */
+int towpath_close_channel(const towpath_channel *channel);
+/* Writes an array to the beginning of the memory of a channel, and then invokes a method of its chare
+ * by a message, which belongs to the library then. Nobody asks whether the chare has read what was
+ * there before: programs know that, as neighbours do that exchange arrays by two channels each in
+ * turn. The callback is told when the array may change; if it is null that is at once. */
+int towpath_put(const towpath_channel *channel, const void *data, size_t bytes,
+                const towpath_callback *done, towpath_message *then);
+
  * numbered in the order of their names, which must be unique and the same on all ranks. These
  * structures are used until the job has ended. A function that fails calls towpath_fail. */
 

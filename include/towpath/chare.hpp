@@ -25,6 +25,7 @@
 //     priority    how urgent messages are
 //     send        messages with arguments as parameters
 //     proxy       names of chares, by which messages are sent
+//     persistent  memory of a chare, into which others put elements again and again
 //     section     some chares of a collection
 //     reduction   reductions by function objects of the program
 //     operations  all reductions, and those that the library does itself
@@ -51,6 +52,7 @@
 #include "chare/priority.hpp"
 #include "chare/send.hpp"
 #include "chare/proxy.hpp"
+#include "chare/persistent.hpp"
 #include "chare/section.hpp"
 #include "chare/reduction.hpp"
 #include "chare/operations.hpp"

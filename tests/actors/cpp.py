@@ -33,9 +33,10 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 INCLUDE = ["-I", environments.ROOT / "include"]
 BENCHMARKS = environments.ROOT / "benchmarks/chares"
 PROGRAMS = ["parameters", "collections", "reductions", "coroutines", "traffic", "sections",
-            "operations", "caught", "priorities", "balancing", "c_face", "c_sections",
+            "operations", "persistent", "caught", "priorities", "balancing", "c_face", "c_sections",
             "c_balancing"]
 WITH_MPI = "with_mpi"
+PERSISTENT = "persistent"
 REFUSED = re.compile(r"defined\((\w+)\) // (.*)")
 
 # Cases of failures.cpp: the sentence and the code of all ranks.
@@ -81,6 +82,10 @@ FAILURES = {
     "function": r"a function that was called with a result on rank 0 failed: in a function",
     "function and value": r"a result of 4 bytes is no double",
     "wrong future": r"a result of 4 bytes is no std::array<int, 2>",
+    "longer than a channel": r"Victim\[3\] failed: 40 bytes were put into a persistent channel of 24",
+    "closed channel": r"an array was put into persistent channel \d+ of rank 1, which is not open there",
+    "closed twice": r"an array was put into persistent channel \d+ of rank \d, which is not open there",
+    "moves with a channel": r"Victim\[2\] cannot migrate or be deleted while methods of it are suspended",
     "short message": r"Victim::takes\(std::string, .* has fewer bytes than its type needs",
     "huge count": r"fewer bytes than its type needs",
     "count of all": r"fewer bytes than its type needs",

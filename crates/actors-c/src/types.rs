@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 
 use towpath_actors::message::MessageMemory;
+use towpath_actors::persistent::PersistentChannel;
 use towpath_actors::{
     ChareCallback, ChareId, CollectionId, CollectionOptions, HomeMap, Index, MessageArray,
     SectionId,
@@ -82,6 +83,41 @@ impl CSection {
 impl From<SectionId> for CSection {
     fn from(id: SectionId) -> CSection {
         CSection { collection: id.collection.0, root: id.root, number: id.number }
+    }
+}
+
+/// `towpath_placement`.
+#[repr(C)]
+pub struct CPlacement {
+    pub(crate) array: u32,
+    pub(crate) memory: *mut c_void,
+    pub(crate) bytes: usize,
+}
+
+/// `towpath_channel`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct CChannel {
+    chare: CChareId,
+    rank: u32,
+    number: u32,
+    bytes: usize,
+    /// One more than the place in shared memory; 0 if it is in none.
+    shared: u64,
+}
+
+impl CChannel {
+    /// The name of a channel of a chare.
+    pub(crate) fn new(chare: CChareId, channel: PersistentChannel) -> CChannel {
+        let PersistentChannel { rank, number, bytes, shared } = channel;
+        CChannel { chare, rank, number, bytes, shared: shared.map_or(0, |place| place + 1) }
+    }
+
+    /// Which channel it names, and of which chare.
+    pub(crate) fn channel(&self) -> Result<(PersistentChannel, ChareId), String> {
+        let CChannel { chare, rank, number, bytes, shared } = *self;
+        let shared = shared.checked_sub(1);
+        Ok((PersistentChannel { rank, number, bytes, shared }, chare.id()?))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::collection::{CollectionId, Deferred};
 use crate::control::{CollectionMessage, ControlMessage};
 use crate::error::ActorError;
 use crate::location::Lookup;
-use crate::message::{ActorMessage, COPY, MessageHandle, MessageKind, SYNCHRONIZED};
+use crate::message::{ActorMessage, CHANNEL, COPY, MessageHandle, MessageKind, SYNCHRONIZED};
 use crate::runtime::{Processed, Runtime};
 use crate::section::SectionId;
 use crate::state::NoSuchIndex;
@@ -24,6 +24,9 @@ impl Runtime {
                 return self.request_broadcast(message);
             }
             MessageKind::InsertRequest if from.is_none() => return self.ask_for_element(message),
+            MessageKind::Invoke if header.flags & CHANNEL != 0 => {
+                return self.array_for_channel(message.into_owned());
+            }
             _ => {}
         }
         let id = CollectionId(header.collection);

@@ -92,6 +92,20 @@ pub enum ActorError {
     /// A chare calls the runtime about itself and is not there.
     #[error("{what} was called for a chare that is not on rank {rank}")]
     NotHere { what: &'static str, rank: u32 },
+    /// A method wants more of an array than was sent.
+    #[error(
+        "memory of {memory} bytes was posted for an array of {array} bytes; post as many bytes as \
+         are sent, or fewer"
+    )]
+    ShortArray { array: usize, memory: usize },
+    /// An array does not fit into a persistent channel.
+    #[error("{array} bytes were put into a persistent channel of {channel} bytes")]
+    ShortChannel { array: usize, channel: usize },
+    /// A persistent channel was closed, or never opened.
+    #[error(
+        "an array was put into persistent channel {number} of rank {rank}, which is not open there"
+    )]
+    ClosedChannel { rank: u32, number: u32 },
     /// Nothing is left to do, and messages wait for chares that do not exist.
     #[error(
         "nothing is left to do, but {method} waits for {chare}, which {why}; {waiting} messages \

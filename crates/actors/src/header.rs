@@ -84,6 +84,8 @@ pub const LONG_PRIORITY: u16 = 256;
 /// Flag: a message to a section, which `place` and `number` name ([`crate::SectionId`]). Of an
 /// arrival: the sections to which the element belongs stand behind it.
 pub const SECTION: u16 = 512;
+/// Flag: the array of an invocation is for a persistent channel, which `number` names.
+pub const CHANNEL: u16 = 1024;
 
 /// Place of an insertion that shall be at the home of its index.
 pub const AT_HOME: u32 = u32::MAX;
@@ -99,7 +101,7 @@ pub struct ActorHeader {
     pub reference: u32,
     /// Of a broadcast: its number. Of an arrival: the element's next reduction. Of insertions: how
     /// many barriers the asker has sent ([`crate::broadcast::InsertBarrier`]). To a section: which
-    /// one of its root.
+    /// one of its root. For a persistent channel: which one of the rank.
     pub number: u32,
     /// Of insertions, arrivals and copies of broadcasts: how often elements of this index have
     /// migrated, with this time.
@@ -114,7 +116,7 @@ pub struct ActorHeader {
     kind: u8,
     index_length: u8,
     /// Of [`EXPEDITED`], [`PRIORITY`], [`COPY`], [`RESULT`], [`BARRIER`], [`ARRAYS`],
-    /// [`SYNCHRONIZED`], [`SECTION`], [`JOIN`] and [`LONG_PRIORITY`].
+    /// [`SYNCHRONIZED`], [`SECTION`], [`JOIN`], [`LONG_PRIORITY`] and [`CHANNEL`].
     pub flags: u16,
     /// The entry method or constructor. Of an arrival: how often elements of this index had
     /// migrated when this one was constructed.

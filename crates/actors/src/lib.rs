@@ -39,6 +39,8 @@
 //!    priority      strings of bits
 //!    pool          memory of messages that is used again
 //!    arrays        large arrays beside the payload
+//!      posted      those whose receiver says where they are to be
+//!      persistent  memory into which others put arrays again and again; putting: how
 //!  control         what runtimes tell each other
 //! ```
 //!
@@ -77,10 +79,12 @@ mod migration;
 mod multicast;
 mod observation;
 mod observing;
+pub mod persistent;
 mod places;
 mod pool;
 pub mod priority;
 pub mod queue;
+mod putting;
 pub mod quiescence;
 pub mod reducers;
 pub mod reduction;

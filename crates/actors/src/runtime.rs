@@ -62,6 +62,8 @@ impl Runtime {
             collections_made: 0,
             chares_made: 0,
             sections_made: 0,
+            channels_made: 0,
+            channels: FxHashMap::default(),
             quiescence: Quiescence::new(SpanningTree::new(0, rank, ranks).children().count()),
             quiescence_clients: Vec::new(),
             stall: StallWatch::new(),

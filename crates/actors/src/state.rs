@@ -17,6 +17,7 @@ use crate::layer::MachineLayer;
 use crate::location::Lookup;
 use crate::message::{ActorMessage, COPY, EXPEDITED, MessageHandle, MessageKind};
 use crate::observation::Observation;
+use crate::persistent::OpenChannel;
 use crate::queue::MessageQueue;
 use crate::quiescence::{MessageCounts, Quiescence};
 use crate::stall::StallWatch;
@@ -41,6 +42,9 @@ pub(crate) struct State {
     pub(crate) collections_made: u32,
     pub(crate) chares_made: u32,
     pub(crate) sections_made: u32,
+    pub(crate) channels_made: u32,
+    /// Persistent channels of this rank, by number.
+    pub(crate) channels: FxHashMap<u32, OpenChannel>,
     pub(crate) quiescence: Quiescence,
     /// At rank 0: who waits for quiescence.
     pub(crate) quiescence_clients: Vec<ChareCallback>,

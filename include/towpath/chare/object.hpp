@@ -3,6 +3,7 @@
 
 #include "balancing.hpp"
 #include "operations.hpp"
+#include "persistent.hpp"
 
 namespace towpath {
 
@@ -55,6 +56,19 @@ public:
         detail::check(towpath_migrate(&id_, static_cast<std::uint32_t>(rank)));
     }
     void destroy() { detail::check(towpath_destroy(&id_)); }
+
+    // Opens a persistent channel into a contiguous range, which stays in place until the channel is
+    // closed. The chare does not migrate meanwhile.
+    template <std::ranges::contiguous_range Range>
+    auto open_channel(Range &memory) {
+        using Element = std::ranges::range_value_t<Range>;
+        static_assert(detail::Plain<Element>, "elements are put byte by byte: they have no member "
+                                              "serialize and no addresses");
+        towpath_channel channel;
+        detail::check(towpath_open_channel(&id_, std::ranges::data(memory),
+                                           std::ranges::size(memory) * sizeof(Element), &channel));
+        return PersistentChannel<T, Element>(channel);
+    }
 
     // The sections of which it knows that it is a member: those of which it has had a multicast.
     std::vector<Section<T>> sections() const {

@@ -78,6 +78,25 @@ struct Victim : Chare<Victim> {
     }
     void leave() { destroy(); }
     void make_object() { Victim victim; }
+    std::vector<double> memory;
+    void put_too_much() {
+        memory.resize(3);
+        open_channel(memory).put<&Victim::nothing>(std::vector<double>(5));
+    }
+    void put_after_close() {
+        auto channel = open_channel(memory);
+        channel.close();
+        channel.put<&Victim::nothing>(std::vector<double>());
+    }
+    void close_twice() {
+        auto channel = open_channel(memory);
+        channel.close();
+        channel.close();
+    }
+    void open_and_move() {
+        open_channel(memory);
+        migrate(0);
+    }
     void told(double) {}
     void write(View<const char> lent) { const_cast<char &>(lent[5]) = 1; }
     void lend(View<const char> lent);
@@ -267,6 +286,10 @@ const std::map<std::string, Case> cases{
          detail::check(towpath_invoke(&victim.id(), &message));
          victim.send<&Victim::lend>(std::vector<char>(1 << 20));
      }},
+    {"longer than a channel", [] { last().send<&Victim::put_too_much>(); }},
+    {"closed channel", [] { make()[1].send<&Victim::put_after_close>(); }},
+    {"closed twice", [] { last().send<&Victim::close_twice>(); }},
+    {"moves with a channel", [] { make()[2].send<&Victim::open_and_move>(); }},
     {"exit code", [] { towpath::exit(42); }},
     {"never made", [] {
          create_sparse_array<Victim>()[5].send<&Victim::nothing>();
