@@ -125,7 +125,8 @@ int towpath_message_add_strided(towpath_message *message, const void *data, size
 int towpath_message_add_posted_array(towpath_message *message, const void *data, size_t bytes,
                                      const towpath_callback *done);
 /* An array of a message that a method was given, which must not write to it, or of a message that
- * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none. */
+ * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none, and
+ * null with its length if it has not been received. */
 const void *towpath_message_array(const towpath_message *message, uint32_t number, size_t *bytes);
 /* The section to which a message of a method, or one that was kept, was sent. Fails if it was not
  * sent to one. */
@@ -135,7 +136,6 @@ int towpath_message_section(const towpath_message *message, towpath_section *sec
  * waits. */
 void *towpath_message_own_array(towpath_message *message, uint32_t number, size_t *bytes);
 
-/* What a program has. Numbers are given by towpath_start: types, entry methods and reducers are
 /* Where the first bytes of an array of a message are to be. */
 typedef struct towpath_placement {
     uint32_t array; /* its number in the message */
@@ -173,6 +173,7 @@ int towpath_close_channel(const towpath_channel *channel);
 int towpath_put(const towpath_channel *channel, const void *data, size_t bytes,
                 const towpath_callback *done, towpath_message *then);
 
+/* What a program has. Numbers are given by towpath_start: types, entry methods and reducers are
  * numbered in the order of their names, which must be unique and the same on all ranks. These
  * structures are used until the job has ended. A function that fails calls towpath_fail. */
 
@@ -323,6 +324,10 @@ int towpath_run(int *code);
 /* Ends all communication. Collective, after towpath_run; finalizes MPI if towpath_start has
  * initialized it. */
 void towpath_stop(void);
+/* Sends all messages now. Messages leave when the running method has returned, or before, if the
+ * program has not initialized MPI itself: a method that waits for another rank in some other way calls
+ * this first. */
+void towpath_flush(void);
 /* Ends the job on all ranks with this code. Returns. */
 void towpath_exit(int code);
 
@@ -370,10 +375,6 @@ int towpath_broadcast(uint64_t collection, towpath_message *message);
 
 /* Gives a value to a callback. */
 int towpath_call_back(const towpath_callback *callback, const void *value, size_t bytes);
-/* Sends all messages now. Messages leave when the running method has returned, or before, if the
- * program has not initialized MPI itself: a method that waits for another rank in some other way calls
- * this first. */
-void towpath_flush(void);
 /* Contributes a value to the next reduction of a chare's collection. The callback may be null if
  * another contribution has one. */
 int towpath_contribute(const towpath_chare_id *id, uint32_t reducer, const void *value,

@@ -30,6 +30,8 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", environments.ROOT / "target"))
 TRANSLATOR = TARGET / "debug/towpath-charmc"
 HEADERS = environments.ROOT / "include/towpath/charm++"
 RANKS = (1, 2, 3, 4)
+# Programs whose arrays travel in other ways between ranks that share no memory.
+APART = ("direct", "lending", "zerocopy")
 # Other jobs of some programs, one after another: ranks, words, status, what is said.
 JOBS = {
     "balancing": [
@@ -76,12 +78,13 @@ def programs():
             yield source
 
 
-def run(words, directory, limit):
+def run(words, directory, limit, **settings):
     """Whether a command has ended well in so many seconds, and what it said."""
     words = ["timeout", "--kill-after=5", limit, *words]
     result = subprocess.run([str(word) for word in words], cwd=directory, text=True,
-                            env=environments.clean_environment(), stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+                            env=environments.clean_environment(**settings),
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, errors="replace")
     return result.returncode == 0, result.stdout
 
 
@@ -103,12 +106,26 @@ def run_job(source, prefix, directory, ranks, *arguments):
     return run([TRANSLATOR, *words, "++local"], directory, 30)
 
 
+def run_apart(source, prefix, directory):
+    """Runs a program on MPICH, and on two hosts: where, whether it has ended well, what it said."""
+    peer = environments.venv("mpich")
+    words = [peer / "bin/mpiexec", "-n", 2, f"./{source.stem}"]
+    paths = f"{prefix / 'lib'}:{peer / 'lib'}"
+    settings = {"LD_LIBRARY_PATH": paths, "LD_PRELOAD": str(peer / "lib/libmpi_abi.so.1")}
+    yield "MPICH", *run(words, directory, 30, **settings)
+    words = [sys.executable, HERE.parent / "hosts/hosts.py", "--hosts", 2, "--", "sh", "-c",
+             environments.ON_HOSTS, prefix / "bin/mpiexec", "-n", 4, f"./{source.stem}"]
+    yield "two hosts", *run(words, directory, 30, LD_LIBRARY_PATH=str(prefix / "lib"))
+
+
 def tested(source, prefix, directory):
     """What is wrong with a program, if anything."""
-    for ranks in RANKS:
-        ended, said = run_job(source, prefix, directory, ranks)
+    jobs = [(f"{ranks} ranks", *run_job(source, prefix, directory, ranks)) for ranks in RANKS]
+    if source.stem in APART:
+        jobs += run_apart(source, prefix, directory)
+    for name, ended, said in jobs:
         if not ended or not re.search(r"\b(ok|right)$", said, re.M):
-            return f"{ranks} ranks:\n{said}"
+            return f"{name}:\n{said}"
     for ranks, words, status, expected in JOBS.get(source.stem, []):
         job = ["--charmrun", "--prefix", prefix, f"+p{ranks}", f"./{source.stem}", *words.split()]
         ended, said = run([TRANSLATOR, *job], directory, 30)

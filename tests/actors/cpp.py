@@ -167,12 +167,16 @@ def jobs(options, name):
     is_mpich = name.endswith("-mpich")
     if not is_mpich:
         for ranks in (1, 2, 3, 4):
-            yield f"Towpath, {ranks} ranks", own, prefix / STANDARD, ranks
+            yield f"Towpath, {ranks} ranks", [own], prefix / STANDARD, ranks
     if name != WITH_MPI:
-        yield "Towpath, MPICH ABI, 3 ranks", own, prefix / MPICH, 3
+        yield "Towpath, MPICH ABI, 3 ranks", [own], prefix / MPICH, 3
+    if name == PERSISTENT:
+        hosts = [sys.executable, HERE.parent / "hosts/hosts.py", "--hosts", 2]
+        two = [*hosts, "--", "sh", "-c", environments.ON_HOSTS, own]
+        yield "Towpath on two hosts, 4 ranks", two, prefix / STANDARD, 4
     peer = environments.venv("mpich")
     library = peer / "lib" / (MPICH if is_mpich else STANDARD)
-    yield "MPICH, 2 ranks", peer / "bin/mpiexec", library, 2
+    yield "MPICH, 2 ranks", [peer / "bin/mpiexec"], library, 2
 
 
 def job_environment(options, library):
@@ -191,7 +195,7 @@ def run_programs(options, programs):
         for name, launcher, library, ranks in jobs(options, program):
             name = f"{program}, {name}"
             if re.search(options.filter, name):
-                words = [launcher, "-n", ranks, binary]
+                words = [*launcher, "-n", ranks, binary]
                 status, output = output_of(words, job_environment(options, library), 60)
                 yield name, status == 0 and "ok" in output.split(), output
 

@@ -113,7 +113,7 @@ impl CMessage {
     ///
     /// # Safety
     /// As for `buffer`.
-    unsafe fn arrays(&self) -> &[MessageArray] {
+    pub(crate) unsafe fn arrays(&self) -> &[MessageArray] {
         if self.arrays.is_null() {
             return &[];
         }
@@ -165,9 +165,16 @@ impl CMessage {
 
 /// An array in the memory of the program, which does not change it until it is told.
 #[derive(Debug)]
-struct ProgramArray {
+pub(crate) struct ProgramArray {
     data: *const u8,
     bytes: usize,
+}
+
+impl ProgramArray {
+    /// So many bytes of the program, which does not change them until it is told.
+    pub(crate) fn new(data: *const c_void, bytes: usize) -> ProgramArray {
+        ProgramArray { data: data.cast(), bytes }
+    }
 }
 
 impl ArrayMemory for ProgramArray {
@@ -306,7 +313,7 @@ pub unsafe extern "C" fn towpath_message_add_array(
     let (message, done) = unsafe { (&mut *message, done.as_ref()) };
     let array = |runtime: &Runtime| {
         let done = done.map_or(Ok(ChareCallback::Ignore), CCallback::callback)?;
-        Ok(runtime.array(Box::new(ProgramArray { data: data.cast(), bytes: length }), done))
+        Ok(runtime.array(Box::new(ProgramArray::new(data, length)), done))
     };
     // SAFETY: the program leaves its `memory` as it is.
     unsafe { message.add(array) }
@@ -339,10 +346,10 @@ pub unsafe extern "C" fn towpath_message_array(
     length: *mut usize,
 ) -> *const c_void {
     // SAFETY: as in `towpath_message_add_copy`.
-    let arrays = unsafe { (*message).arrays() };
-    let bytes = arrays.get(number as usize).map_or(&[][..], |array| array.bytes());
+    let array = unsafe { (*message).arrays() }.get(number as usize);
+    let bytes = array.map_or(&[][..], |array| array.bytes());
     // SAFETY: the caller has memory for it.
-    unsafe { length.write(bytes.len()) };
+    unsafe { length.write(array.map_or(0, |array| array.length())) };
     if bytes.is_empty() { ptr::null() } else { bytes.as_ptr().cast() }
 }
 

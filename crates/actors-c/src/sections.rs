@@ -46,11 +46,11 @@ pub unsafe extern "C" fn towpath_multicast(
     let (section, sent) = unsafe { (&*section, &mut *message) };
     let result = with_runtime(|runtime| {
         let (kind, to) = (MessageKind::MulticastRequest, section.id());
-        // SAFETY: `give_memory` has made it, unless `memory` is RECEIVED: then this refuses it.
+        // SAFETY: the program leaves its `memory` as it is.
         let message = unsafe { sent.addressed(kind, to.collection, None) }?;
         runtime.multicast(to, message).map_err(sentence)
     });
-    // SAFETY: this does nothing with a message that was sent: its `memory` is RECEIVED.
+    // SAFETY: this does nothing with a message that was sent.
     unsafe { towpath_message_free(message) };
     status(result)
 }

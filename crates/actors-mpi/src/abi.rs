@@ -42,9 +42,6 @@ pub(crate) struct StandardStatus {
     internal: [c_int; 5],
 }
 
-impl BinaryInterface for Standard {
-    /// Pointers in C; the predefined ones are small numbers.
-    type Handle = usize;
 #[cfg(test)]
 impl StandardStatus {
     /// The status of a message.
@@ -53,6 +50,9 @@ impl StandardStatus {
     }
 }
 
+impl BinaryInterface for Standard {
+    /// Pointers in C; the predefined ones are small numbers.
+    type Handle = usize;
     type Status = StandardStatus;
     const COMM_WORLD: usize = 0x101;
     const BYTE: usize = 0x247;

@@ -28,6 +28,8 @@ pub(crate) enum ArrayRoute {
     Inside(u64),
     /// As a message with this tag.
     Sent(i32),
+    /// The same, and the receiving method says where it is to be.
+    Posted(i32),
     /// Not at all: it is at this place in the shared memory, and the sender is told by this name
     /// when nobody reads it any more. The receiver may write to one that is given.
     Shared { offset: u64, name: u64, is_given: bool },
@@ -47,18 +49,19 @@ const INSIDE: u64 = 0;
 const SENT: u64 = 1;
 const SHARED: u64 = 2;
 const GIVEN: u64 = 3;
+const POSTED: u64 = 4;
 
 impl ArrayDescriptor {
     fn new(route: ArrayRoute, bytes: usize) -> ArrayDescriptor {
         let bytes = bytes as u64;
+        let tagged = |route, tag: i32| {
+            let place = u64::from(tag.cast_unsigned());
+            ArrayDescriptor { route, bytes, place, name: 0 }
+        };
         match route {
             ArrayRoute::Inside(place) => ArrayDescriptor { route: INSIDE, bytes, place, name: 0 },
-            ArrayRoute::Sent(tag) => ArrayDescriptor {
-                route: SENT,
-                bytes,
-                place: u64::from(tag.cast_unsigned()),
-                name: 0,
-            },
+            ArrayRoute::Sent(tag) => tagged(SENT, tag),
+            ArrayRoute::Posted(tag) => tagged(POSTED, tag),
             ArrayRoute::Shared { offset, name, is_given } => {
                 let route = if is_given { GIVEN } else { SHARED };
                 ArrayDescriptor { route, bytes, place: offset, name }
@@ -70,6 +73,7 @@ impl ArrayDescriptor {
         Some(match self.route {
             INSIDE => ArrayRoute::Inside(self.place),
             SENT => ArrayRoute::Sent(i32::try_from(self.place).ok()?),
+            POSTED => ArrayRoute::Posted(i32::try_from(self.place).ok()?),
             SHARED | GIVEN => ArrayRoute::Shared {
                 offset: self.place,
                 name: self.name,
@@ -109,7 +113,10 @@ pub(crate) fn routes(
                 let is_given = Rc::strong_count(array) == 1 && !array.is_borrowed();
                 ArrayRoute::Shared { offset, name: *count, is_given }
             }
-            None => ArrayRoute::Sent(FIRST_TAG + (*count % TAGS) as i32),
+            None => {
+                let tag = FIRST_TAG + (*count % TAGS) as i32;
+                if array.is_posted() { ArrayRoute::Posted(tag) } else { ArrayRoute::Sent(tag) }
+            }
         }
     };
     arrays.iter().map(route).collect()
@@ -194,7 +201,7 @@ pub(crate) fn undescribed(mut message: ActorMessage) -> Option<(ActorMessage, Ve
                 let short = short.get(at..at.checked_add(bytes)?)?;
                 Some(PooledArray::of(short))
             }
-            ArrayRoute::Sent(_) | ArrayRoute::Shared { .. } => None,
+            ArrayRoute::Sent(_) | ArrayRoute::Posted(_) | ArrayRoute::Shared { .. } => None,
         };
         Some(IncomingArray { route, bytes, memory })
     };

@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
-use towpath_actors::arrays::PooledArray;
+use towpath_actors::arrays::{PooledArray, UnreceivedArray};
 use towpath_actors::message::MessageHandle;
 use towpath_actors::{ActorMessage, MachineLayer, MessageArray, WritableArray};
 use towpath_machine::clock;
 
 use crate::abi::{BinaryInterface, Mpich, Standard};
+use crate::announced::{AnnouncedArray, UnwantedArrays};
 use crate::arrays::ReleasedArrays;
 use crate::batch::MessageBatch;
 use crate::library::{Functions, LibraryAbi, LibraryError, find};
+
 use crate::requests::{LongReceive, SendMemory};
 use crate::shared::{SharedHeap, SharedMemory};
 use crate::slots::{SLOT_BYTES, Slots, succeeded};
@@ -72,6 +74,13 @@ pub(crate) struct MpiLayer<A: BinaryInterface> {
     /// Arrays of this rank that others read where they are, by name.
     pub(crate) lent: FxHashMap<u64, MessageArray>,
     pub(crate) released: ReleasedArrays,
+    /// Arrays that arrive where the program says, and those that their messages have no more.
+    pub(crate) unreceived: FxHashMap<UnreceivedArray, AnnouncedArray>,
+    pub(crate) unwanted: UnwantedArrays,
+    /// How many there have been.
+    pub(crate) announcements: u64,
+    /// Whether the job has ended, so that nothing is sent any more.
+    pub(crate) is_ending: bool,
     /// How many arrays have been sent or lent: their tags and names.
     pub(crate) arrays: u64,
     /// Bytes sent or lent to others.
@@ -115,26 +124,19 @@ impl<A: BinaryInterface> MpiLayer<A> {
             shared,
             lent: FxHashMap::default(),
             released: ReleasedArrays::default(),
+            unreceived: FxHashMap::default(),
+            unwanted: UnwantedArrays::default(),
+            announcements: 0,
+            is_ending: false,
             arrays: 0,
             sent_bytes: 0,
             watch: None,
         })
     }
 
-    /// Takes and drops what arrives until all ranks have sent what they had.
+    /// Takes and drops what arrives until all ranks have sent what they had. Then does so again:
+    /// owners of arrays are told that nobody reads what was dropped.
     fn drain(&mut self) -> Result<(), LibraryError> {
-        let mut barrier = A::REQUEST_NULL;
-        self.send_rest()?;
-        while !self.sends.is_empty() {
-            self.arrived.clear();
-            self.wait_for_any(&mut barrier)?;
-        }
-        // SAFETY: the communicator is this layer's own, and all ranks call this.
-        let code = unsafe { (self.mpi.ibarrier)(self.long, &mut barrier) };
-        succeeded("MPI_Ibarrier", code)?;
-        while !self.wait_for_any(&mut barrier)? {
-            self.arrived.clear();
-            self.released.borrow_mut().clear();
         self.is_ending = true;
         self.receive_all_unwanted()?;
         self.drain_once(false)?;
@@ -155,18 +157,25 @@ impl<A: BinaryInterface> MpiLayer<A> {
     /// Takes and drops what arrives until no rank has anything left to send. After the last time,
     /// nobody receives anything.
     fn drain_once(&mut self, is_last: bool) -> Result<(), LibraryError> {
+        let mut barrier = A::REQUEST_NULL;
+        self.send_rest()?;
+        while !self.sends.is_empty() {
+            self.wait_for_any(&mut barrier)?;
+            self.arrived.clear();
+            self.send_rest()?;
         }
-        // What was announced has been sent.
-        while let Some(receive) = self.receives.front_mut() {
-            for request in &mut receive.requests {
-                let mut status = A::EMPTY;
-                // SAFETY: the request is active, and the status is local.
-                succeeded("MPI_Wait", unsafe { (self.mpi.wait)(request, &mut status) })?;
+        // SAFETY: the communicator is this layer's own, and all ranks call this.
+        let code = unsafe { (self.mpi.ibarrier)(self.long, &mut barrier) };
+        succeeded("MPI_Ibarrier", code)?;
+        loop {
+            self.arrived.clear();
+            if is_last {
+                self.released.borrow_mut().clear();
             }
-            receive.requests.clear();
-            self.received()?;
+            if self.wait_for_any(&mut barrier)? {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Ends all communication, and MPI if this layer has initialized it.
@@ -226,15 +235,6 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
         }
     }
 
-    fn send(&mut self, to: u32, message: MessageHandle) {
-        let started = self.start_send(to, message);
-        self.or_abort(started);
-    }
-
-    fn receive(&mut self) -> Option<(u32, ActorMessage)> {
-        let polled = self.poll();
-        self.or_abort(polled)
-    }
     fn flush(&mut self) {
         let sent = self.send_rest();
         self.or_abort(sent);
@@ -266,6 +266,15 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
         true
     }
 
+    fn send(&mut self, to: u32, message: MessageHandle) {
+        let started = self.start_send(to, message);
+        self.or_abort(started);
+    }
+
+    fn receive(&mut self) -> Option<(u32, ActorMessage)> {
+        let polled = self.poll();
+        self.or_abort(polled)
+    }
 
     fn sent_bytes(&self) -> u64 {
         self.sent_bytes

@@ -9,13 +9,14 @@
 //!      batch   messages that are sent together
 //!    receiving messages and arrays
 //!      slots   receives that wait for messages of any rank
+//!      posted  arrays that are received where the program says; announced: before that
 //!    requests  of MPI, and what they read or write
 //!    waiting   until something arrives
 //!    arrays    arrays beside the payload, and how they travel
 //!    shared    memory that ranks of a host share
 //!      spare   blocks of it that nobody uses
-//!    pauses    how rank 0 waits for a limited time
 //!    datatype  arrays that a datatype describes
+//!    pauses    how rank 0 waits for a limited time
 //!  start       a program begins and ends, with the settings of its user
 //!    watch     when rank 0 asks all ranks for samples
 //!    report    what is written of them
@@ -28,14 +29,16 @@
 //! called by the thread that made the layer: `MPI_THREAD_FUNNELED` suffices.
 
 mod abi;
+mod announced;
 mod arrays;
 mod batch;
-mod layer;
-mod library;
-mod pauses;
 pub mod datatype;
 #[cfg(test)]
 mod fake;
+mod layer;
+mod library;
+mod pauses;
+mod posted;
 pub mod progress;
 mod receiving;
 mod report;

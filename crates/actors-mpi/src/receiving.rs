@@ -4,23 +4,24 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use towpath_actors::arrays::PooledArray;
-use towpath_actors::message::{ARRAYS, HEADER_BYTES};
+use towpath_actors::message::{ARRAYS, HEADER_BYTES, MessageKind};
 use towpath_actors::{ActorMessage, MessageArray};
 
 use crate::abi::BinaryInterface;
+use crate::announced::AnnouncedArray;
 use crate::arrays::{self, ArrayRoute, IncomingArray, ViewedArray};
 use crate::layer::MpiLayer;
 use crate::library::LibraryError;
-use crate::requests::{LongReceive, irecv, is_complete};
+use crate::requests::{ArrivingArray, FilledMemory, LongReceive, ReceiveEnd, irecv, is_complete};
 use crate::slots::{Arrived, MESSAGE};
 
 impl<A: BinaryInterface> MpiLayer<A> {
     pub(crate) fn poll(&mut self) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
+        self.send_rest()?;
+        self.poll_sends()?;
         if let Some(arrived) = self.arrived.pop_front() {
             return Ok(Some(arrived));
         }
-        self.send_rest()?;
-        self.poll_sends()?;
         if let Some(receive) = self.receives.front_mut() {
             while let Some(request) = receive.requests.front_mut()
                 && is_complete(&self.mpi, request)?
@@ -75,25 +76,20 @@ impl<A: BinaryInterface> MpiLayer<A> {
 
     /// The first of the long receives is complete.
     pub(crate) fn received(&mut self) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
-        let Some(LongReceive { from, message, arrays, .. }) = self.receives.pop_front() else {
-            return Ok(None);
+        let Some(receive) = self.receives.pop_front() else { return Ok(None) };
+        let LongReceive { from, message, arrays, filled, end, .. } = receive;
+        filled.into_iter().for_each(FilledMemory::fill);
+        let message = if arrays.is_empty() {
+            message
+        } else {
+            message.with_arrays(arrays.into_iter().map(ArrivingArray::arrived).collect())
         };
-        if arrays.is_empty() {
-            return self.with_arrays(from, message);
+        match end {
+            ReceiveEnd::Vanishes => Ok(None),
+            _ if self.is_ending => Ok(None),
+            ReceiveEnd::Passes(to) => self.start_send(to, message.into()).map(|()| None),
+            ReceiveEnd::Arrives => self.with_arrays(from, message),
         }
-        self.complete(from, message, arrays).map(Some)
-    }
-
-    /// A message of which everything has arrived.
-    pub(crate) fn complete(
-        &self,
-        from: u32,
-        message: ActorMessage,
-        arrays: Vec<IncomingArray>,
-    ) -> Result<(u32, ActorMessage), LibraryError> {
-        let arrays = arrays.into_iter().map(|array| self.incoming(from, array));
-        let arrays: Result<Vec<MessageArray>, LibraryError> = arrays.collect();
-        Ok((from, message.with_arrays(arrays?)))
     }
 
     /// A message whose payload has arrived: at once, unless arrays of it are still on their way.
@@ -114,28 +110,44 @@ impl<A: BinaryInterface> MpiLayer<A> {
         from: u32,
         message: ActorMessage,
     ) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
-        let (message, mut arrays) = arrays::undescribed(message).ok_or(LibraryError::Unknown)?;
+        let (message, arrays) = arrays::undescribed(message).ok_or(LibraryError::Unknown)?;
         let mut requests = VecDeque::new();
-        for array in &mut arrays {
-            if let ArrayRoute::Sent(tag) = array.route {
-                let memory = array.memory.insert(PooledArray::new(array.bytes));
-                let request = irecv(&self.mpi, memory.bytes_mut(), from, tag, self.long)?;
-                requests.push_back(request);
-            }
+        // Several chares may get another one.
+        let may_wait = message.header().kind() == Some(MessageKind::Invoke);
+        let mut incoming = Vec::with_capacity(arrays.len());
+        for array in arrays {
+            incoming.push(match array.route {
+                ArrayRoute::Posted(tag) if may_wait => {
+                    let announced = AnnouncedArray { from, tag, bytes: array.bytes };
+                    ArrivingArray::Here(self.announced(announced))
+                }
+                ArrayRoute::Sent(tag) | ArrayRoute::Posted(tag) => {
+                    let mut memory = PooledArray::new(array.bytes);
+                    requests.push_back(irecv(&self.mpi, memory.bytes_mut(), from, tag, self.long)?);
+                    ArrivingArray::Receiving(memory)
+                }
+                ArrayRoute::Inside(_) | ArrayRoute::Shared { .. } => {
+                    ArrivingArray::Here(self.incoming(from, array)?)
+                }
+            });
         }
         if requests.is_empty() {
-            return self.complete(from, message, arrays).map(Some);
+            let arrays = incoming.into_iter().map(ArrivingArray::arrived).collect();
+            return Ok(Some((from, message.with_arrays(arrays))));
         }
-        self.receives.push_back(LongReceive { from, message, arrays, requests });
+        self.receives.push_back(LongReceive {
+            from,
+            message,
+            arrays: incoming,
+            filled: Vec::new(),
+            requests,
+            end: ReceiveEnd::Arrives,
+        });
         Ok(None)
     }
 
-    /// An array that has arrived, or that the owner has lent.
-    pub(crate) fn incoming(
-        &self,
-        from: u32,
-        array: IncomingArray,
-    ) -> Result<MessageArray, LibraryError> {
+    /// An array that has come with its message, or that the owner has lent.
+    fn incoming(&self, from: u32, array: IncomingArray) -> Result<MessageArray, LibraryError> {
         let ArrayRoute::Shared { offset, name, is_given } = array.route else {
             return Ok(Rc::new(array.memory.ok_or(LibraryError::Unknown)?));
         };
@@ -152,8 +164,14 @@ impl<A: BinaryInterface> MpiLayer<A> {
         }
         let mut message = ActorMessage::with_bytes(bytes);
         let request = irecv(&self.mpi, message.bytes_mut(), from, MESSAGE, self.long)?;
-        let requests = VecDeque::from([request]);
-        self.receives.push_back(LongReceive { from, message, arrays: Vec::new(), requests });
+        self.receives.push_back(LongReceive {
+            from,
+            message,
+            arrays: Vec::new(),
+            filled: Vec::new(),
+            requests: VecDeque::from([request]),
+            end: ReceiveEnd::Arrives,
+        });
         Ok(())
     }
 }

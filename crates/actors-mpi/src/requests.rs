@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::ffi::c_int;
+use std::rc::Rc;
 
+use towpath_actors::arrays::PooledArray;
 use towpath_actors::message::{MessageHandle, PREFIX_BYTES};
-use towpath_actors::{ActorMessage, MessageArray};
+use towpath_actors::{ActorMessage, ArrayMemory, MessageArray, WritableArray};
 
 use crate::abi::BinaryInterface;
-use crate::arrays::IncomingArray;
 use crate::batch::MessageBatch;
 use crate::library::{Functions, LibraryError};
 use crate::slots::succeeded;
@@ -44,13 +45,59 @@ impl SendMemory {
 pub(crate) struct LongReceive<A: BinaryInterface> {
     pub(crate) from: u32,
     pub(crate) message: ActorMessage,
-    pub(crate) arrays: Vec<IncomingArray>,
+    pub(crate) arrays: Vec<ArrivingArray>,
+    /// Memory of the program that is being filled.
+    pub(crate) filled: Vec<FilledMemory>,
     /// Those that are not complete.
     pub(crate) requests: VecDeque<A::Handle>,
+    pub(crate) end: ReceiveEnd,
 }
 
-/// Starts to receive so many bytes. The memory is on the heap, and the layer keeps it until the
-/// request is complete, or for ever.
+/// What happens to a message that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReceiveEnd {
+    Arrives,
+    /// It is for a chare of this rank.
+    Passes(u32),
+    /// Nobody wants it.
+    Vanishes,
+}
+
+/// An array of such a message.
+#[derive(Debug)]
+pub(crate) enum ArrivingArray {
+    Here(MessageArray),
+    Receiving(PooledArray),
+}
+
+impl ArrivingArray {
+    /// The array, which has been received.
+    pub(crate) fn arrived(self) -> MessageArray {
+        match self {
+            ArrivingArray::Here(array) => array,
+            ArrivingArray::Receiving(memory) => Rc::new(memory),
+        }
+    }
+}
+
+/// Memory of the program, and what its array is received into if that is longer.
+pub(crate) struct FilledMemory {
+    pub(crate) memory: Box<dyn WritableArray>,
+    pub(crate) longer: Option<PooledArray>,
+}
+
+impl FilledMemory {
+    /// The array has been received.
+    pub(crate) fn fill(mut self) {
+        if let Some(longer) = &self.longer {
+            let bytes = self.memory.length();
+            self.memory.bytes_mut().copy_from_slice(&longer.bytes()[..bytes]);
+        }
+    }
+}
+
+/// Starts to receive so many bytes. The memory is on the heap or the program's, and the layer keeps
+/// it until the request is complete, or for ever.
 pub(crate) fn irecv<A: BinaryInterface>(
     mpi: &Functions<A>,
     into: &mut [u8],

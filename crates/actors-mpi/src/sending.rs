@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use towpath_actors::message::MessageHandle;
-use towpath_actors::{ActorMessage, ArrayMemory, MessageArray, WritableArray};
+use towpath_actors::{ActorMessage, MessageArray, WritableArray};
 
 use crate::abi::BinaryInterface;
 use crate::arrays::{self, ArrayRoute};
@@ -138,6 +138,9 @@ impl<A: BinaryInterface> MpiLayer<A> {
         to: u32,
         message: MessageHandle,
     ) -> Result<(), LibraryError> {
+        if message.arrays().iter().any(|array| array.unreceived().is_some()) {
+            return self.receive_and_send(to, message.into_owned());
+        }
         let (message, arrays) = arrays::taken(message);
         let arrays = arrays.into_iter().map(|array| self.sent_array(array, to));
         let arrays: Vec<MessageArray> = arrays.collect();
@@ -147,7 +150,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
         for (array, route) in arrays.into_iter().zip(routes) {
             match route {
                 ArrayRoute::Inside(_) => {}
-                ArrayRoute::Sent(tag) => {
+                ArrayRoute::Sent(tag) | ArrayRoute::Posted(tag) => {
                     self.isend(SendMemory::Array(array), to, tag, self.long)?;
                 }
                 ArrayRoute::Shared { name, .. } => {
@@ -168,6 +171,9 @@ impl<A: BinaryInterface> MpiLayer<A> {
         }
         while let Some((owner, name)) = { self.released.borrow_mut().pop() } {
             self.isend(SendMemory::number(name), owner, RELEASE, self.comm)?;
+        }
+        while let Some(name) = { self.unwanted.borrow_mut().pop() } {
+            self.receive_unwanted(name)?;
         }
         Ok(())
     }

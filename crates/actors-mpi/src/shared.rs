@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
+use std::fmt;
 use std::ptr;
 use std::rc::Rc;
 
@@ -74,6 +75,11 @@ impl SharedMemory {
         offset.or_else(|| self.given.offset_of(array))
     }
 
+    /// Whether this address is in the file.
+    pub(crate) fn shows(&self, address: *const u8) -> bool {
+        self.mapping.contains(address.addr())
+    }
+
     /// An array of another rank, at a place in the file.
     pub(crate) fn at(&self, offset: u64, bytes: u64) -> Option<*const u8> {
         self.view.at(offset, bytes).map(<*mut u8>::cast_const)
@@ -95,10 +101,10 @@ pub(crate) struct SharedBlock {
     heap: Rc<SharedHeap>,
 }
 
-/// What frees blocks, while MPI is initialized.
-#[derive(Debug)]
+/// The blocks of the MPI library, while it is initialized.
 pub(crate) struct SharedHeap {
-    free_mem: unsafe extern "C" fn(*mut c_void) -> c_int,
+    allocate: Box<dyn Fn(usize) -> Option<*mut u8>>,
+    free: Box<dyn Fn(*mut u8)>,
     /// Blocks that were freed, which are used again while they are warm.
     spare: RefCell<SpareBlocks>,
     is_closed: Cell<bool>,
@@ -106,12 +112,6 @@ pub(crate) struct SharedHeap {
 
 impl SharedHeap {
     pub(crate) fn new<A: BinaryInterface>(mpi: &Functions<A>) -> Rc<SharedHeap> {
-        Rc::new(SharedHeap {
-            free_mem: mpi.free_mem,
-            spare: RefCell::default(),
-            is_closed: Cell::new(false),
-        })
-    }
         let (alloc_mem, free_mem) = (mpi.alloc_mem, mpi.free_mem);
         let allocate = move |bytes: usize| {
             let mut at = ptr::null_mut::<c_void>();
@@ -132,19 +132,27 @@ impl SharedHeap {
         allocate: Box<dyn Fn(usize) -> Option<*mut u8>>,
         free: Box<dyn Fn(*mut u8)>,
     ) -> Rc<SharedHeap> {
+        Rc::new(SharedHeap {
+            allocate,
+            free,
+            spare: RefCell::default(),
+            is_closed: Cell::new(false),
+        })
+    }
 
     /// MPI may be finalized next: blocks that are still in use are left to it.
     pub(crate) fn close(&self) {
         self.is_closed.set(true);
-        for (at, _) in self.spare.take().into_all() {
-            self.free(at);
-        }
+        self.free_spare();
     }
 
-    fn free(&self, at: *mut u8) {
-        // SAFETY: `allocate` has given the block, nobody uses it, and MPI is initialized. Nothing
-        // can be done about an error.
-        unsafe { (self.free_mem)(at.cast()) };
+    /// Frees all blocks that nobody uses. Whether there were such.
+    fn free_spare(&self) -> bool {
+        let spare = self.spare.take().into_all();
+        for (at, _) in &spare {
+            (self.free)(*at);
+        }
+        !spare.is_empty()
     }
 
     /// Takes a block that nobody uses any more, and frees those for which there is no room.
@@ -169,14 +177,6 @@ impl SharedHeap {
         if is_shared(at) {
             return Some(at);
         }
-    }
-}
-
-impl SharedBlock {
-    /// A block of so many bytes, whose content is arbitrary; `None` if there is no room.
-    pub(crate) fn new<A: BinaryInterface>(
-        mpi: &Functions<A>,
-        heap: &Rc<SharedHeap>,
         (self.free)(at);
         None
     }
@@ -185,7 +185,15 @@ impl SharedBlock {
 impl fmt::Debug for SharedHeap {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("SharedHeap").field("spare", &self.spare).finish_non_exhaustive()
+    }
+}
+
+impl SharedBlock {
+    /// A block of so many bytes, whose content is arbitrary; `None` if there is no room.
+    pub(crate) fn new(
+        heap: &Rc<SharedHeap>,
         bytes: usize,
+        is_shared: impl Fn(*const u8) -> bool,
     ) -> Option<SharedBlock> {
         let length = bytes.max(SHORTEST_BLOCK);
         let block = |(at, capacity)| SharedBlock { at, bytes, capacity, heap: heap.clone() };
@@ -198,7 +206,6 @@ impl fmt::Debug for SharedHeap {
         first.or_else(again).map(|at| block((at, length)))
     }
 }
-        is_shared: impl Fn(*const u8) -> bool,
 
 impl WritableArray for SharedBlock {
     fn bytes_mut(&mut self) -> &mut [u8] {
@@ -229,14 +236,6 @@ impl Drop for SharedBlock {
     }
 }
 
-/// Allocates a block of so many bytes.
-fn allocate<A: BinaryInterface>(mpi: &Functions<A>, bytes: usize) -> Option<(*mut u8, usize)> {
-    let mut at = ptr::null_mut::<c_void>();
-    // SAFETY: the result is local.
-    let code = unsafe { (mpi.alloc_mem)(bytes.cast_signed(), A::INFO_NULL, (&raw mut at).cast()) };
-    (code == 0 && !at.is_null()).then_some((at.cast(), bytes))
-}
-
 /// The shared mapping from which the MPI library allocates.
 fn allocated_in<A: BinaryInterface>(
     mpi: &Functions<A>,
@@ -249,6 +248,7 @@ fn allocated_in<A: BinaryInterface>(
     // SAFETY: the block was allocated above, and nobody uses it.
     succeeded("MPI_Free_mem", unsafe { (mpi.free_mem)(block) })?;
     Ok(found)
+}
 
 #[cfg(test)]
 mod tests {
@@ -300,5 +300,4 @@ mod tests {
         drop(block);
         assert_eq!(*freed.borrow(), [1]);
     }
-}
 }

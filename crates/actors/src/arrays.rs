@@ -10,8 +10,24 @@ use crate::pool::{self, Block};
 
 /// Memory of an array. It does not change as long as this exists.
 pub trait ArrayMemory: fmt::Debug {
-    /// Its bytes.
+    /// Its bytes; none if it has not been received.
     fn bytes(&self) -> &[u8];
+
+    /// How many bytes it has, also if it has not been received.
+    fn length(&self) -> usize {
+        self.bytes().len()
+    }
+
+    /// Whether the method that gets the message says where the array is to be
+    /// ([`crate::Runtime::place`]). So it need not be received before.
+    fn is_posted(&self) -> bool {
+        false
+    }
+
+    /// The name by which the layer below knows an array that it has not received.
+    fn unreceived(&self) -> Option<UnreceivedArray> {
+        None
+    }
 
     /// Whether somebody waits until nobody reads it any more: who keeps it makes a copy.
     fn is_borrowed(&self) -> bool {
@@ -24,6 +40,10 @@ pub trait ArrayMemory: fmt::Debug {
         None
     }
 }
+
+/// Names an array that waits until it is said where it is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct UnreceivedArray(pub u64);
 
 impl ArrayMemory for Vec<u8> {
     fn bytes(&self) -> &[u8] {
@@ -112,6 +132,7 @@ pub(crate) struct SentArray {
     memory: Box<dyn ArrayMemory>,
     done: ChareCallback,
     returned: ReturnedArrays,
+    is_posted: bool,
 }
 
 impl SentArray {
@@ -119,8 +140,9 @@ impl SentArray {
         memory: Box<dyn ArrayMemory>,
         done: ChareCallback,
         returned: ReturnedArrays,
+        is_posted: bool,
     ) -> SentArray {
-        SentArray { memory, done, returned }
+        SentArray { memory, done, returned, is_posted }
     }
 }
 
@@ -131,6 +153,10 @@ impl ArrayMemory for SentArray {
 
     fn is_borrowed(&self) -> bool {
         true
+    }
+
+    fn is_posted(&self) -> bool {
+        self.is_posted
     }
 }
 

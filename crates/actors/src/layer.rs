@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::arrays::{PooledArray, WritableArray};
+use crate::arrays::{PooledArray, UnreceivedArray, WritableArray};
 use crate::message::{ActorMessage, MessageHandle};
 
 /// Carries messages between the ranks of a job. Charm++ calls this its machine layer.

@@ -159,7 +159,7 @@ impl ActorMessage {
     /// All bytes that are sent: header, payload and arrays.
     #[must_use]
     pub fn sent_bytes(&self) -> usize {
-        self.bytes().len() + self.arrays().iter().map(|array| array.bytes().len()).sum::<usize>()
+        self.bytes().len() + self.arrays().iter().map(|array| array.length()).sum::<usize>()
     }
 
     /// The arrays beside the payload.

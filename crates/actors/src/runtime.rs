@@ -230,9 +230,24 @@ impl Runtime {
     /// An array for a message ([`ActorMessage::with_arrays`]). The callback is told once nobody
     /// reads it any more; quiescence waits for that.
     pub fn array(&self, memory: Box<dyn ArrayMemory>, done: ChareCallback) -> MessageArray {
+        self.sent_array(memory, done, false)
+    }
+
+    /// The same, and the method that gets the message says where the array is to be
+    /// ([`Runtime::place`]).
+    pub fn posted_array(&self, memory: Box<dyn ArrayMemory>, done: ChareCallback) -> MessageArray {
+        self.sent_array(memory, done, true)
+    }
+
+    fn sent_array(
+        &self,
+        memory: Box<dyn ArrayMemory>,
+        done: ChareCallback,
+        is_posted: bool,
+    ) -> MessageArray {
         let mut state = self.state.borrow_mut();
         state.counts.sent += 1;
-        Rc::new(SentArray::new(memory, done, state.returned.clone()))
+        Rc::new(SentArray::new(memory, done, state.returned.clone(), is_posted))
     }
 
     /// An array for a message, with a copy of these bytes: nobody has to be told.
@@ -368,14 +383,23 @@ impl Runtime {
     /// # Errors
     /// Something on this rank has ended the job.
     pub fn run(&self) -> Result<i32, ActorError> {
-        loop {
-            if let Some(code) = self.ended()? {
-                return Ok(code);
+        let code = loop {
+            if let Some(ended) = self.ended().transpose() {
+                break ended;
             }
             if !self.step() {
                 self.wait();
             }
-        }
+        };
+        // Others learn it from this rank, whose program may do something else first.
+        self.flush();
+        code
+    }
+
+    /// Sends all messages at once, also those that wait for others: the program is about to wait
+    /// for something else than messages.
+    pub fn flush(&self) {
+        self.state.borrow_mut().layer.flush();
     }
 
     /// Ends all communication, once all ranks call this. The job has ended.
@@ -393,16 +417,7 @@ impl Runtime {
         match &state.error {
             Some(error) if state.exit.is_some() => Err(error.clone()),
             _ => Ok(state.exit),
-        };
-        // Others learn it from this rank, whose program may do something else first.
-        self.flush();
-        code
-    }
-
-    /// Sends all messages at once, also those that wait for others: the program is about to wait
-    /// for something else than messages.
-    pub fn flush(&self) {
-        self.state.borrow_mut().layer.flush();
+        }
     }
 
     /// Takes in a message that has arrived, and processes one. Whether there was anything to do.

@@ -83,12 +83,12 @@ impl State {
     pub(crate) fn poll(&mut self) -> Option<(u32, ActorMessage)> {
         if self.unpolled > 0 && !self.queue.is_empty() {
             self.unpolled -= 1;
+            // The next method may be a long one.
+            self.layer.flush();
             return None;
         }
         let arrived = self.layer.receive();
         self.unpolled = if arrived.is_some() { 0 } else { UNPOLLED };
-            // The next method may be a long one.
-            self.layer.flush();
         arrived
     }
 

@@ -29,7 +29,7 @@ public:
 
     static inline towpath_type type = {};
     static inline std::string name;
-    static inline EntryMethod constructor, request, fill;
+    static inline EntryMethod constructor, request, fill, tell;
     // The name of the group, on all ranks.
     static inline CkGroupID group;
 
@@ -43,12 +43,23 @@ public:
     }
     // The content of other memory, for memory of this rank.
     static void filled(const Call &call) {
+        towpath_message_hold(call.message);
         Unmarshaller in(*call.message);
         auto transfer = in.value<Transfer>();
         Array<char> content = in.array<char>();
-        if (content.count != 0)
-            std::memcpy(const_cast<void *>(transfer.to.ptr), content.elements, content.count);
-        transfer.to.ck_tell(content.count);
+        void *memory = const_cast<void *>(transfer.to.ptr);
+        std::vector<towpath_placement> placements;
+        if (content.number >= 0)
+            placements.push_back({static_cast<std::uint32_t>(content.number), memory,
+                                  content.count});
+        else if (content.count != 0)
+            std::memcpy(memory, content.elements, content.count);
+        place(*call.message, placements, *call.id, tell, marshal(value(transfer)));
+    }
+    // The memory is filled.
+    static void told(const Call &call) {
+        auto transfer = Unmarshaller(*call.message).value<Transfer>();
+        transfer.to.ck_tell(transfer.from.cnt);
     }
     // Asks another rank for its memory.
     static void ask(const Transfer &transfer) {
@@ -57,7 +68,7 @@ public:
     // Sends memory of this rank to where it is to be.
     static void send(const Transfer &transfer) {
         invoke(branch(group.id, transfer.to.pe), fill,
-               marshal(value(transfer), lent<char>(transfer.from, transfer.from.cnt)));
+               marshal(value(transfer), lent_posted<char>(transfer.from, transfer.from.cnt)));
     }
 
     static void register_all() {
@@ -65,6 +76,7 @@ public:
         register_constructor<construct>(constructor, "CkNcpyBuffer::CkNcpyBuffer()", type);
         register_method<requested>(request, "CkNcpyBuffer::get()", 0, 0);
         register_method<filled>(fill, "CkNcpyBuffer::put()", 0, 0);
+        register_method<told>(tell, "CkNcpyBuffer::told()", 0, 0);
     }
     static void make() { group = create_group(type, constructor, nothing()); }
 };

@@ -48,6 +48,8 @@ template <class T> struct Array {
     T *elements;
     std::uint64_t count;
     std::uint64_t address = 0;
+    // Of one beside a payload, which may not have been received: its number in the message.
+    int number = -1;
 
     void attach(towpath_message &) const {}
     void put(PUP::er &p) const {
@@ -176,7 +178,8 @@ public:
         }
         case ArrayPlace::Beside:
             return {static_cast<T *>(beside_payload(header.number, header.count * sizeof(T))),
-                    header.count, 0};
+                    header.count, 0,
+                    message.array_count != 0 ? static_cast<int>(header.number) : -1};
         case ArrayPlace::Named:
             if (header.number != towpath_rank())
                 fail("a chare has migrated before the method ran for which it had posted memory");

@@ -21,9 +21,10 @@ struct CkNcpyBufferPost {
 
 namespace ck {
 
-// An array that has arrived, and where it is to be.
+// An array of a message, and where it is to be.
 struct PostedArray {
     const void *from;
+    int number; // of one beside the payload
     std::size_t bytes;
     void *to;
     CkNcpyBufferPost post;
@@ -41,13 +42,17 @@ struct PendingArrays {
     // The method is invoked by a message that names the arrays where they are then. The chare stays
     // on this rank until it runs.
     void complete() {
-        for (const PostedArray &array : arrays)
-            if (array.bytes != 0)
+        std::vector<towpath_placement> placements;
+        for (const PostedArray &array : arrays) {
+            if (array.number >= 0)
+                placements.push_back({static_cast<std::uint32_t>(array.number), array.to,
+                                      array.bytes});
+            else if (array.bytes != 0)
                 std::memcpy(array.to, array.from, array.bytes);
-        towpath_message moved = marshal(arrays);
-        moved.reference = message.reference;
-        towpath_message_free(&message);
-        invoke(id, *entry, moved);
+        }
+        towpath_message then = marshal(arrays);
+        then.reference = message.reference;
+        place(message, placements, id, *entry, then);
     }
 };
 
@@ -115,7 +120,7 @@ inline PostedArray posted(const Array<T> &from, T *to, std::size_t count,
     if (count > from.count)
         fail("a post method expects an array of " + std::to_string(count) +
              " elements, but " + std::to_string(from.count) + " were sent");
-    return {from.elements, count * sizeof(T), to, post};
+    return {from.elements, from.number, count * sizeof(T), to, post};
 }
 template <class T> inline Array<const T> placed(const PostedArray &array) {
     return placed(static_cast<const T *>(array.to), array.bytes / sizeof(T));

@@ -79,6 +79,13 @@ inline void invoke(const towpath_chare_id &id, const EntryMethod &entry, towpath
     check(towpath_invoke(&id, &message));
 }
 
+// Invokes a method once arrays of a message, which was kept or held, are where they are to be.
+inline void place(towpath_message &from, const std::vector<towpath_placement> &placements,
+                  const towpath_chare_id &id, const EntryMethod &entry, towpath_message then) {
+    prepare(entry, then, nullptr);
+    check(towpath_place(&from, placements.data(), placements.size(), &id, &then));
+}
+
 inline void broadcast(std::uint64_t collection, const EntryMethod &entry, towpath_message message,
                       const CkEntryOptions *options = nullptr) {
     check_target(collection, entry, message);

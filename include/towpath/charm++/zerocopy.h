@@ -98,12 +98,16 @@ namespace ck {
 // Arrays are lent from this many bytes on: a copy of a shorter one takes less time.
 constexpr std::size_t LENT_FROM = 64 << 10;
 
+// Whether an array is lent, and whether its receiver says where it is to be.
+enum class Lending { Now, Posted, Never };
+
 // An array to send from the memory of the sender, who is told when it can be used again.
 template <class T> class Lent {
 public:
-    Lent(const CkNcpyBuffer &buffer, std::size_t count, bool is_copied)
+    Lent(const CkNcpyBuffer &buffer, std::size_t count, Lending lending)
         : buffer(buffer), content(copied(static_cast<const T *>(buffer.ptr), count)),
-          is_copied(is_copied || count * sizeof(T) < LENT_FROM) {}
+          is_posted(lending == Lending::Posted),
+          is_copied(lending == Lending::Never || count * sizeof(T) < LENT_FROM) {}
     void attach(towpath_message &message) const {
         if (is_copied)
             return;
@@ -116,7 +120,8 @@ public:
                     buffer.ck_tell(bytes);
                 });
         }
-        number = towpath_message_add_array(&message, buffer.ptr, bytes(), &done);
+        auto add = is_posted ? towpath_message_add_posted_array : towpath_message_add_array;
+        number = add(&message, buffer.ptr, bytes(), &done);
         check(number < 0 ? -1 : 0);
     }
     void put(PUP::er &p) const {
@@ -137,15 +142,19 @@ private:
 
     const CkNcpyBuffer &buffer;
     Array<const T> content;
+    bool is_posted;
     bool is_copied;
     mutable int number = 0;
 };
 template <class T> inline Lent<T> lent(const CkNcpyBuffer &buffer, std::size_t count) {
-    return {buffer, count, false};
+    return {buffer, count, Lending::Now};
+}
+template <class T> inline Lent<T> lent_posted(const CkNcpyBuffer &buffer, std::size_t count) {
+    return {buffer, count, Lending::Posted};
 }
 // Constructors get their arrays in their parameters.
 template <class T> inline Lent<T> taken(const CkNcpyBuffer &buffer, std::size_t count) {
-    return {buffer, count, true};
+    return {buffer, count, Lending::Never};
 }
 
 } // namespace ck

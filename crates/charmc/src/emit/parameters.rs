@@ -2,6 +2,9 @@
 
 use crate::ast::{ArrayTransfer, EntryParameter, Parameters};
 
+/// How messages of proxies have arrays that are not copied.
+const LENT: &str = "ck::lent";
+
 /// Types that are handed on by value.
 const PLAIN: &[&str] = &[
     "int",
@@ -65,7 +68,11 @@ impl EntryParameter {
     fn marshalled(&self, lent: &str) -> String {
         let EntryParameter { type_name, name, .. } = self;
         let Some(length) = &self.length else { return format!("ck::value<{type_name}>({name})") };
-        let how = if self.transfer == ArrayTransfer::Copied { "ck::copied" } else { lent };
+        let how = match self.transfer {
+            ArrayTransfer::Copied => "ck::copied",
+            ArrayTransfer::NoCopyPost if lent == LENT => "ck::lent_posted",
+            ArrayTransfer::NoCopy | ArrayTransfer::NoCopyPost => lent,
+        };
         format!("{how}<{type_name}>({name}, static_cast<std::size_t>({length}))")
     }
 
@@ -149,7 +156,7 @@ impl Parameters {
 
     /// A message with the parameters of a proxy's method; `first` goes before them.
     pub(super) fn message(&self, first: Option<&str>) -> String {
-        self.message_with(first, "ck::lent")
+        self.message_with(first, LENT)
     }
 
     /// A message whose payload has all parameters.
