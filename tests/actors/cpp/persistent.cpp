@@ -42,8 +42,7 @@ struct Block : Chare<Block> {
             auto message = co_await connected.receive();
             auto &[side, turn, channel] = message.parameters();
             CHECK(channel.size() == size);
-            // The neighbour on the left knows this block as its right one.
-            neighbours[1 - side][turn] = channel;
+            neighbours[side][turn] = channel;
         }
         for (int step = 0; step < STEPS; ++step) {
             for (std::size_t at = 0; at < size; ++at)
