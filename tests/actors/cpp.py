@@ -33,8 +33,8 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 INCLUDE = ["-I", environments.ROOT / "include"]
 BENCHMARKS = environments.ROOT / "benchmarks/chares"
 PROGRAMS = ["parameters", "collections", "reductions", "coroutines", "traffic", "sections",
-            "operations", "persistent", "caught", "priorities", "balancing", "c_face", "c_sections",
-            "c_balancing"]
+            "operations", "persistent", "caught", "priorities", "balancing", "threads", "c_face",
+            "c_sections", "c_balancing"]
 WITH_MPI = "with_mpi"
 PERSISTENT = "persistent"
 REFUSED = re.compile(r"defined\((\w+)\) // (.*)")

@@ -17,6 +17,7 @@
 //!    registry      types, entry methods and reducers, and their numbers
 //!    value         values of reductions that the program's functions combine
 //!  threads         methods on user-level threads
+//!    exceptions    exceptions of C++ while threads are exchanged
 //!  writer          who writes to an array that it was lent
 //!  failure         sentences for the program, and the program's own
 //!  types           structures of the header
@@ -26,6 +27,7 @@ pub mod balancing;
 pub mod calls;
 pub mod checkpoint;
 mod current;
+mod exceptions;
 pub mod failure;
 pub mod held;
 pub mod job;

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use towpath_actors::{ChareId, Runtime};
 
 use crate::current::with_runtime;
+use crate::exceptions::{CurrentExceptions, ExceptionState};
 use crate::failure::{outcome, status};
 use crate::writer::{self, RunningMethod};
 
@@ -30,10 +31,23 @@ struct Thread {
     method: Option<Method>,
     /// By what it suspends itself.
     yielder: *const Yielder<(), ()>,
-    /// What it runs, for the case that this writes to what it was lent.
-    running: *mut RunningMethod<'static>,
+    context: ThreadContext,
     id: ChareId,
     entry: u32,
+}
+
+/// What belongs to what runs, and is exchanged when something else does.
+#[derive(Clone, Copy)]
+struct ThreadContext {
+    /// The method, for the case that it writes to what it was lent.
+    method: *mut RunningMethod<'static>,
+    exceptions: ExceptionState,
+}
+
+impl ThreadContext {
+    /// That of a thread that has not run.
+    const NEW: ThreadContext =
+        ThreadContext { method: ptr::null_mut(), exceptions: ExceptionState::NONE };
 }
 
 /// The user-level threads of this thread of the system.
@@ -46,6 +60,7 @@ struct Threads {
     running: Cell<u64>,
     yielder: Cell<*const Yielder<(), ()>>,
     stacks: RefCell<Vec<DefaultStack>>,
+    exceptions: CurrentExceptions,
 }
 
 thread_local! {
@@ -87,8 +102,8 @@ impl Threads {
         });
         let number = self.started.get() + 1;
         self.started.set(number);
-        let (yielder, running) = (ptr::null(), ptr::null_mut());
-        let thread = Thread { method: None, yielder, running, id, entry };
+        let (yielder, context) = (ptr::null(), ThreadContext::NEW);
+        let thread = Thread { method: None, yielder, context, id, entry };
         self.all.borrow_mut().insert(number, thread);
         self.run(runtime, number, method)
     }
@@ -108,16 +123,17 @@ impl Threads {
 
     fn run(&self, runtime: &Runtime, number: u64, mut method: Method) -> Result<(), String> {
         self.running.set(number);
-        let own = self.all.borrow().get(&number).map_or(ptr::null_mut(), |thread| thread.running);
-        let outer = writer::switch(own);
+        let context = self.all.borrow().get(&number).map(|thread| thread.context);
+        let mut context = context.unwrap_or(ThreadContext::NEW);
+        self.exchange(&mut context);
         let result = method.resume(());
-        let own = writer::switch(outer);
+        self.exchange(&mut context);
         self.running.set(0);
         let mut all = self.all.borrow_mut();
         match result {
             CoroutineResult::Yield(()) => {
                 let thread = all.get_mut(&number).expect("it has not ended");
-                (thread.yielder, thread.running) = (self.yielder.get(), own);
+                (thread.yielder, thread.context) = (self.yielder.get(), context);
                 thread.method = Some(method);
                 runtime.pin(thread.id).map_err(|error| error.to_string())?;
             }
@@ -130,6 +146,12 @@ impl Threads {
             }
         }
         outcome()
+    }
+
+    /// Lets the context that was given be that of what runs, and gives the one before.
+    fn exchange(&self, context: &mut ThreadContext) {
+        context.method = writer::switch(context.method);
+        self.exceptions.exchange(&mut context.exceptions);
     }
 }
 

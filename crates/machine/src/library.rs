@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt as _;
+use std::ptr::NonNull;
 
 /// Looks up a function of a loaded library, in its default version.
 ///
@@ -17,6 +18,12 @@ pub unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Result<*mut c_void, St
         true => Err(format!("it has no {}", name.to_string_lossy())),
         false => Ok(found),
     }
+}
+
+/// Looks up a symbol in the program and the libraries that it was started with.
+pub fn global_symbol(name: &CStr) -> Option<NonNull<c_void>> {
+    // SAFETY: `name` is a C string.
+    NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) })
 }
 
 /// The reason for the last failure of the dynamic loader in this thread.
@@ -47,6 +54,8 @@ mod tests {
             );
             libc::dlopen(c"/no/such/library.so".as_ptr(), libc::RTLD_NOW);
         }
+        assert!(global_symbol(c"getpid").is_some());
+        assert_eq!(global_symbol(c"no_such_function"), None);
         assert!(loader_error().contains("/no/such/library.so"));
         assert_eq!(loader_error(), "the loader gives no reason", "it is told once");
     }

@@ -2,6 +2,9 @@
 //! for large blocks.
 
 use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
+
+use crate::library::global_symbol;
 
 /// An allocator for large blocks, as declared by the library.
 #[repr(C)]
@@ -24,16 +27,13 @@ pub struct MallocTable {
 
 /// Passes `heap` to the library; false if it is not preloaded or already uses another heap.
 pub fn attach(heap: &'static MallocTable) -> bool {
-    // SAFETY: the name is a C string.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"towpath_malloc_attach_1".as_ptr()) };
-    if found.is_null() {
-        return false;
-    }
+    let Some(found) = global_symbol(c"towpath_malloc_attach_1") else { return false };
     // SAFETY: the library defines the function of this name with this type, and `heap` lives as
     // long as the process.
     unsafe {
-        std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const MallocTable) -> c_int>(found)(
-            heap,
-        ) == 1
+        std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn(*const MallocTable) -> c_int>(
+            found,
+        )(heap)
+            == 1
     }
 }
