@@ -16,6 +16,8 @@ WRITES = [
     ("write", "file/below", 1, "rank 0: the checkpoint file .* cannot be written"),
     ("waits", "good", 0, r"refused: no checkpoint was written: Cell\[5\] has suspended methods"),
     ("twice", "good", 1, "no checkpoint was written: another one has not ended"),
+    ("unmeasured", "good", 0, r"refused: no checkpoint .*: Cell\[\d+\] cannot be packed: not now"),
+    ("unpacked", "good", 0, r"refused: no checkpoint .*: Cell\[\d+\] cannot be packed: not now"),
     ("rigid", "good", 1, r"no checkpoint was written: Rigid\[.*\] has no function that packs it"),
 ]
 

@@ -7,9 +7,7 @@ use std::ptr;
 use towpath_actors::collection::{NO_TYPE, ObjectId};
 use towpath_actors::message::MessageKind;
 use towpath_actors::reducers::PROGRAM_REDUCERS;
-use towpath_actors::{
-    ActorError, ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime,
-};
+use towpath_actors::{ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime};
 use towpath_actors_mpi::progress::CheckpointProgress;
 
 use crate::current::without_job;
@@ -17,7 +15,7 @@ use crate::failure::outcome;
 use crate::messages::ReceivedMessage;
 use crate::registry::{Numbered, ProgramParts};
 use crate::threads;
-use crate::types::{CChareId, CEntry, CProgram, CType, THREADED};
+use crate::types::{CChareId, CEntry, CProgram, CType, PackedBytes, THREADED};
 use crate::value::ReductionValue;
 use crate::writer::{RunningMethod, named};
 
@@ -98,6 +96,40 @@ pub extern "C" fn towpath_leaves() -> c_int {
 /// after it has forgotten the object, and not while a method of it runs or is suspended.
 fn object(id: ObjectId) -> *mut c_void {
     ptr::with_exposed_provenance_mut(id as usize)
+}
+
+/// How many bytes an object needs when it is packed.
+fn measured(chare: &CType, function: PackedBytes, target: ObjectId) -> Result<usize, String> {
+    // SAFETY: the function is called as the header says. The object exists (`object`).
+    let bytes = unsafe { function(chare.context, object(target)) };
+    outcome()?;
+    Ok(bytes)
+}
+
+/// An object as a message: its payload, or if it is long its only array.
+fn packed(
+    runtime: &Runtime,
+    chare: &CType,
+    target: ObjectId,
+    header: ActorHeader,
+) -> Result<ActorMessage, String> {
+    let functions = chare.packed_bytes.zip(chare.pack);
+    let (packed_bytes, pack) = functions.ok_or("its type has no function that packs it")?;
+    let bytes = measured(chare, packed_bytes, target)?;
+    let pack = |into: &mut [u8]| {
+        // SAFETY: the function is called as the header says, with memory of so many bytes. The
+        // object exists (`object`).
+        unsafe { pack(chare.context, object(target), into.as_mut_ptr().cast(), bytes) };
+        outcome()
+    };
+    if bytes < BESIDE {
+        let mut message = ActorMessage::new(header, bytes);
+        pack(message.payload_mut())?;
+        return Ok(message);
+    }
+    let mut array = runtime.new_array(bytes);
+    pack(array.bytes_mut())?;
+    Ok(ActorMessage::new(header, 0).with_arrays(vec![array.into_array()]))
 }
 
 impl Chares for Program {
@@ -188,16 +220,9 @@ impl Chares for Program {
         self.chare(chare).is_ok_and(|chare| chare.packed_bytes.is_some() && chare.pack.is_some())
     }
 
-    fn packed_bytes(&self, runtime: &Runtime, chare: u32, target: ObjectId) -> u64 {
-        let found = self.chare(chare).ok();
-        let functions = found.and_then(|chare| Some((chare, chare.packed_bytes?)));
-        let Some((functions, packed_bytes)) = functions else { return 0 };
-        // SAFETY: the function is called as the header says. The object exists (`object`).
-        let bytes = unsafe { packed_bytes(functions.context, object(target)) };
-        if let Err(reason) = outcome() {
-            runtime.fail(ActorError::Measuring { chare: self.chare_name(chare), reason });
-        }
-        bytes as u64
+    fn packed_bytes(&self, _: &Runtime, chare: u32, target: ObjectId) -> Result<u64, String> {
+        let chare = self.chare(chare)?;
+        Ok(chare.packed_bytes.map_or(Ok(0), |function| measured(chare, function, target))? as u64)
     }
 
     fn pack(
@@ -206,34 +231,10 @@ impl Chares for Program {
         chare: u32,
         target: ObjectId,
         header: ActorHeader,
-    ) -> ActorMessage {
-        let found = self.chare(chare).ok();
-        let functions = found.and_then(|chare| Some((chare, chare.packed_bytes?, chare.pack?)));
-        let Some((functions, packed_bytes, pack)) = functions else {
-            LEAVES.set(false);
-            return ActorMessage::new(header, 0);
-        };
-        // SAFETY: the function is called as the header says. The object exists (`object`).
-        let bytes = unsafe { packed_bytes(functions.context, object(target)) };
-        let pack = |into: &mut [u8]| {
-            // SAFETY: as above; the caller gives memory of so many bytes.
-            unsafe { pack(functions.context, object(target), into.as_mut_ptr().cast(), bytes) };
-        };
-        let message = if bytes < BESIDE {
-            let mut message = ActorMessage::new(header, bytes);
-            pack(message.payload_mut());
-            message
-        } else {
-            let mut array = runtime.new_array(bytes);
-            pack(array.bytes_mut());
-            ActorMessage::new(header, 0).with_arrays(vec![array.into_array()])
-        };
+    ) -> Result<ActorMessage, String> {
+        let packed = self.chare(chare).and_then(|chare| packed(runtime, chare, target, header));
         LEAVES.set(false);
-        if let Err(reason) = outcome() {
-            let (chare, method) = (self.chare_name(chare), "packing".into());
-            runtime.fail(ActorError::Method { chare, method, index: header.index(), reason });
-        }
-        message
+        packed
     }
 
     fn unpack(

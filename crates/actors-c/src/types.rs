@@ -142,12 +142,14 @@ const _: () = assert!(
         && offset_of!(CMessage, arrays) == 40
 );
 
+pub(crate) type PackedBytes = unsafe extern "C" fn(*mut c_void, *mut c_void) -> usize;
+
 /// `towpath_type`.
 #[repr(C)]
 pub struct CType {
     pub(crate) name: *const c_char,
     pub(crate) context: *mut c_void,
-    pub(crate) packed_bytes: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> usize>,
+    pub(crate) packed_bytes: Option<PackedBytes>,
     pub(crate) pack: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, usize)>,
     pub(crate) unpack: Option<
         unsafe extern "C" fn(*mut c_void, *const CChareId, *const c_void, usize) -> *mut c_void,

@@ -4,9 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use towpath_actors::collection::ObjectId;
-use towpath_actors::{
-    ActorError, ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime,
-};
+use towpath_actors::{ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, Runtime};
 
 use crate::received::MethodMessage;
 use crate::registry::ChareRegistry;
@@ -76,21 +74,17 @@ impl Chares for RustProgram {
         chare: u32,
         object: ObjectId,
         header: ActorHeader,
-    ) -> ActorMessage {
+    ) -> Result<ActorMessage, String> {
         let mut packed = Vec::new();
-        let result = self.registry.with_object(object, |object| {
+        self.registry.with_object(object, |object| {
             let chare = self.registry.chare(chare).ok_or("its type is unknown")?;
             packed = guarded(|| chare.pack(object))?;
             Ok(())
-        });
-        if let Err(reason) = result {
-            let (chare, method) = (self.chare_name(chare), "packing".into());
-            runtime.fail(ActorError::Method { chare, method, index: header.index(), reason });
-        }
+        })?;
         if packed.len() < BESIDE {
-            return ActorMessage::of(header, &packed);
+            return Ok(ActorMessage::of(header, &packed));
         }
-        ActorMessage::new(header, 0).with_arrays(vec![runtime.copied_array(&packed)])
+        Ok(ActorMessage::new(header, 0).with_arrays(vec![runtime.copied_array(&packed)]))
     }
 
     fn unpack(

@@ -15,7 +15,8 @@ use crate::balance::messages::{BalanceMessage, Measured, Order, RankReport};
 use crate::balance::rank::ArrayRounds;
 use crate::balance::{Balancer, MigrationCost, NORMAL_SPEED, RankLoad};
 use crate::chares::ChareId;
-use crate::collection::{ArrayElement, CollectionId, Deferred};
+use crate::collection::{ArrayElement, CollectionId, Deferred, ObjectId};
+use crate::error::ActorError;
 use crate::runtime::{Processed, Runtime};
 use crate::state::State;
 
@@ -141,14 +142,21 @@ impl Runtime {
             state.balancing.cost
         };
         for (element, object) in elements.iter_mut().zip(objects) {
-            element.bytes =
-                object.map_or(0, |(chare, object)| self.chares.packed_bytes(self, chare, object));
+            element.bytes = object.map_or(0, |(chare, object)| self.measured(chare, object));
         }
         // The decision shall not depend on the order in which a rank keeps its elements.
         elements.sort_unstable();
         let load = RankLoad { background, speed };
         let report = RankReport { rank, load, cost, elements };
         self.tell_balance(self.leader(self.group()), BalanceMessage::Loads(report));
+    }
+
+    /// The bytes of an object when it is packed.
+    fn measured(&self, chare: u32, object: ObjectId) -> u64 {
+        self.chares.packed_bytes(self, chare, object).unwrap_or_else(|reason| {
+            self.fail(ActorError::Measuring { chare: self.chares.chare_name(chare), reason });
+            0
+        })
     }
 
     /// At rank 0: once all groups have said what they do, says which of them gives work to which.

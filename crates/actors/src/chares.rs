@@ -110,9 +110,12 @@ pub trait Chares {
     }
 
     /// How many bytes `pack` would pack of an object of this type, or 0 if that is not known.
-    fn packed_bytes(&self, runtime: &Runtime, chare: u32, object: ObjectId) -> u64 {
+    ///
+    /// # Errors
+    /// The object cannot be measured.
+    fn packed_bytes(&self, runtime: &Runtime, chare: u32, object: ObjectId) -> Result<u64, String> {
         let _ = (runtime, chare, object);
-        0
+        Ok(0)
     }
 
     /// This rank has written so many bytes of a checkpoint, of about so many in all, or 0 if that
@@ -123,13 +126,16 @@ pub trait Chares {
 
     /// Packs an object of this type behind this header: as the payload, or as the only array. It is
     /// destroyed if it leaves this rank.
+    ///
+    /// # Errors
+    /// The object cannot be packed.
     fn pack(
         &self,
         runtime: &Runtime,
         chare: u32,
         object: ObjectId,
         header: ActorHeader,
-    ) -> ActorMessage;
+    ) -> Result<ActorMessage, String>;
 
     /// Makes an object of this type again out of what `pack` has packed.
     ///

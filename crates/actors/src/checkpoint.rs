@@ -152,14 +152,19 @@ impl Runtime {
 
     fn write_rank(&self, path: &Path) -> Result<RankPart, CheckpointError> {
         let (collections, elements) = self.saved()?;
-        let size = |saved: &SavedElement| self.chares.packed_bytes(self, saved.chare, saved.object);
-        let all = elements.iter().map(size).sum();
+        let size = |saved: &SavedElement| {
+            let bytes = self.chares.packed_bytes(self, saved.chare, saved.object);
+            bytes.map_err(|reason| self.not_packed(saved, &reason))
+        };
+        let all = elements.iter().map(size).sum::<Result<u64, _>>()?;
         let mut writer = CheckpointWriter::create(path)?;
         let mut reported = 0;
-        for SavedElement { id, chare, object } in &elements {
+        for saved in &elements {
+            let SavedElement { id, chare, object } = saved;
             let kind = MessageKind::Arrival;
             let header = ActorHeader::new(kind, id.collection.0, Some(&id.index), 0);
             let message = self.chares.pack(self, *chare, *object, header);
+            let message = message.map_err(|reason| self.not_packed(saved, &reason))?;
             let payload = message.payload();
             let packed = message.arrays().first().map_or(payload, |array| array.bytes());
             let (collection, index) = (id.collection, id.index);
@@ -216,6 +221,12 @@ impl Runtime {
     fn cannot_pack(&self, id: ChareId, chare: u32) -> CheckpointError {
         let chare = self.chares.chare_name(chare);
         let reason = format!("{chare}{} has no function that packs it", id.index);
+        CheckpointError::NotNow { reason }
+    }
+
+    fn not_packed(&self, saved: &SavedElement, reason: &str) -> CheckpointError {
+        let chare = self.chares.chare_name(saved.chare);
+        let reason = format!("{chare}{} cannot be packed: {reason}", saved.id.index);
         CheckpointError::NotNow { reason }
     }
 

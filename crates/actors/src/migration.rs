@@ -4,6 +4,8 @@ use crate::broadcast::Departure;
 use crate::chares::ChareId;
 use crate::collection::{ArrayElement, Deferred};
 use crate::control::CollectionMessage;
+use crate::error::ActorError;
+use crate::index::Index;
 use crate::message::{ActorHeader, ActorMessage, MessageKind, SYNCHRONIZED};
 use crate::runtime::{Processed, Runtime};
 use crate::section::{Membership, append_memberships, split_memberships};
@@ -52,7 +54,9 @@ impl Runtime {
         let migrations = element.migrations;
         let begun = self.method_begins();
         self.chares.leaves(self, chare, object);
-        let mut message = self.chares.pack(self, chare, object, arrival(id, &element));
+        let packed = self.chares.pack(self, chare, object, arrival(id, &element));
+        let mut message =
+            packed.map_err(|reason| self.not_moved(chare, "packing", index, reason))?;
         self.chares.destroy(self, chare, object);
         append_memberships(&mut message, &element.memberships);
         {
@@ -116,12 +120,7 @@ impl Runtime {
         };
         let begun = self.method_begins();
         let object = self.chares.unpack(self, chare, id, packed);
-        let object = object.map_err(|reason| crate::error::ActorError::Method {
-            chare: self.chares.chare_name(chare),
-            method: "unpacking".into(),
-            index,
-            reason,
-        })?;
+        let object = object.map_err(|reason| self.not_moved(chare, "unpacking", index, reason))?;
         let mut state = self.state.borrow_mut();
         let collection = state.collections.get_mut(&id.collection);
         if let Some(element) = collection.and_then(|known| known.element_mut(&index)) {
@@ -132,6 +131,11 @@ impl Runtime {
         state.catch_up(id);
         drop(state);
         self.returned(id)
+    }
+
+    fn not_moved(&self, chare: u32, what: &str, index: Index, reason: String) -> ActorError {
+        let (chare, method) = (self.chares.chare_name(chare), what.into());
+        ActorError::Method { chare, method, index, reason }
     }
 
     fn delete_now(&self, id: ChareId) -> Processed {

@@ -58,12 +58,18 @@ impl Chares for Workers {
         Ok(())
     }
 
-    fn packed_bytes(&self, _: &Runtime, _: u32, _: ObjectId) -> u64 {
-        self.bytes
+    fn packed_bytes(&self, _: &Runtime, _: u32, _: ObjectId) -> Result<u64, String> {
+        Ok(self.bytes)
     }
 
-    fn pack(&self, _: &Runtime, _: u32, _: ObjectId, header: ActorHeader) -> ActorMessage {
-        ActorMessage::of(header, &[])
+    fn pack(
+        &self,
+        _: &Runtime,
+        _: u32,
+        _: ObjectId,
+        header: ActorHeader,
+    ) -> Result<ActorMessage, String> {
+        Ok(ActorMessage::of(header, &[]))
     }
 
     fn unpack(&self, _: &Runtime, _: u32, _: ChareId, _: &[u8]) -> Result<ObjectId, String> {

@@ -59,6 +59,10 @@ struct Cell : Chare<Cell> {
     template <class Archive>
     void serialize(Archive &archive) {
         archive & values & box;
+        bool is_saved = !Archive::reads && !towpath_leaves();
+        bool is_written = std::is_same_v<Archive, detail::Writer>;
+        if (is_saved && (mode.get() == "unmeasured" || (mode.get() == "unpacked" && is_written)))
+            throw Error("not now");
     }
     void step(int number) {
         values.push_back(index() + number);
@@ -120,7 +124,7 @@ void Driver::summed_sparse(long sum) {
     const std::string &what = mode;
     if (what == "function")
         checkpoint(directory, callback([] {}));
-    else if (what == "refused" || what == "waits")
+    else if (what == "refused" || what == "waits" || what.starts_with("un"))
         try_checkpoint(directory, self().callback<&Driver::refused>());
     else
         checkpoint(directory, self().callback<&Driver::saved>());

@@ -10,6 +10,7 @@ using namespace towpath;
 struct Victim : Chare<Victim> {
     Mailbox<int> box;
     std::string text;
+    bool is_measured = false;
 
     Victim() = default;
     explicit Victim(int value) {
@@ -17,8 +18,10 @@ struct Victim : Chare<Victim> {
             throw std::runtime_error("no such victim");
     }
     void serialize(auto &archive) {
-        archive & box & text;
         bool packs = !std::remove_cvref_t<decltype(archive)>::reads;
+        if (text == "unmeasurable" && packs && !std::exchange(is_measured, true))
+            throw std::runtime_error("cannot be measured at first");
+        archive & box & text;
         if (text == "unpackable" && packs)
             throw std::runtime_error("cannot be packed");
     }
@@ -28,8 +31,8 @@ struct Victim : Chare<Victim> {
     void nothing() {}
     void takes(std::string, std::vector<double>) {}
     void move(int to) { migrate(to); }
-    void move_unpackable() {
-        text = "unpackable";
+    void move_with(std::string what) {
+        text = what;
         migrate((rank() + 1) % ranks());
     }
     void add(Callback done) { contribute(sum, std::vector<int>(index() == 1 ? 3 : 2), done); }
@@ -184,7 +187,8 @@ const std::map<std::string, Case> cases{
     {"all throw", [] { make().send<&Victim::throws>(); }},
     {"throws a number", [] { last().send<&Victim::throws_number>(); }},
     {"constructor throws", [] { create_array<Victim>({4}, 3); }},
-    {"pack throws", [] { last().send<&Victim::move_unpackable>(); }},
+    {"pack throws", [] { last().send<&Victim::move_with>("unpackable"); }},
+    {"measuring throws", [] { last().send<&Victim::move_with>("unmeasurable"); }},
     {"wrong index", [] { last().send<&Victim::invoke_wrong>(); }},
     {"wrong index in main", [] { make()[-1].send<&Victim::nothing>(); }},
     {"wrong rank", [] { last().send<&Victim::move>(ranks()); }},

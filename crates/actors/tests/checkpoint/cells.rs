@@ -112,19 +112,25 @@ impl Chares for Cells {
         if fingerprint == FINGERPRINT { Ok(()) } else { Err("this is another program".into()) }
     }
 
-    fn packed_bytes(&self, _: &Runtime, _: u32, object: ObjectId) -> u64 {
-        8 * self.objects.borrow()[&object].1.len() as u64
+    fn packed_bytes(&self, _: &Runtime, _: u32, object: ObjectId) -> Result<u64, String> {
+        Ok(8 * self.objects.borrow()[&object].1.len() as u64)
     }
 
     fn checkpoint_progress(&self, _: &Runtime, written: u64, all: u64) {
         self.seen.progress.set((written, all));
     }
 
-    fn pack(&self, _: &Runtime, chare: u32, object: ObjectId, header: ActorHeader) -> ActorMessage {
+    fn pack(
+        &self,
+        _: &Runtime,
+        chare: u32,
+        object: ObjectId,
+        header: ActorHeader,
+    ) -> Result<ActorMessage, String> {
         let (packed_chare, state) = self.objects.borrow()[&object].clone();
         assert_eq!(chare, packed_chare);
         let bytes: Vec<u8> = state.iter().flat_map(|number| number.to_le_bytes()).collect();
-        ActorMessage::of(header, &bytes)
+        Ok(ActorMessage::of(header, &bytes))
     }
 
     fn unpack(

@@ -279,15 +279,21 @@ impl Chares for Workers {
         Ok(())
     }
 
-    fn pack(&self, _: &Runtime, _: u32, object: ObjectId, header: ActorHeader) -> ActorMessage {
+    fn pack(
+        &self,
+        _: &Runtime,
+        _: u32,
+        object: ObjectId,
+        header: ActorHeader,
+    ) -> Result<ActorMessage, String> {
         let (_, invoked) = self.objects.borrow_mut().remove(&object).expect("the object is here");
         // Some elements are long messages.
         let mut packed = invoked.to_ne_bytes().to_vec();
         packed.resize(if invoked.is_multiple_of(2) { 8 } else { 200 }, 0);
         if invoked.is_multiple_of(3) {
-            return ActorMessage::new(header, 0).with_arrays(vec![Rc::new(packed)]);
+            return Ok(ActorMessage::new(header, 0).with_arrays(vec![Rc::new(packed)]));
         }
-        ActorMessage::of(header, &packed)
+        Ok(ActorMessage::of(header, &packed))
     }
 
     fn unpack(&self, _: &Runtime, _: u32, id: ChareId, packed: &[u8]) -> Result<ObjectId, String> {

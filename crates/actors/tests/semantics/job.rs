@@ -38,8 +38,14 @@ impl Chares for Stateless {
         (self.method)(runtime, id, &message)
     }
 
-    fn pack(&self, _: &Runtime, _: u32, _: ObjectId, header: ActorHeader) -> ActorMessage {
-        ActorMessage::of(header, &[])
+    fn pack(
+        &self,
+        _: &Runtime,
+        _: u32,
+        _: ObjectId,
+        header: ActorHeader,
+    ) -> Result<ActorMessage, String> {
+        Ok(ActorMessage::of(header, &[]))
     }
 
     fn unpack(&self, _: &Runtime, _: u32, _: ChareId, _: &[u8]) -> Result<ObjectId, String> {
