@@ -267,9 +267,9 @@ struct TypeRecord {
         guarded([&] { static_cast<T *>(object)->serialize(sizer); });
         return sizer.size();
     }
-    static void pack(void *, void *object, void *into, std::size_t) {
+    static void pack(void *, void *object, void *into, std::size_t bytes) {
         guarded([&] {
-            Writer writer(into);
+            Writer writer(into, bytes);
             static_cast<T *>(object)->serialize(writer);
         });
     }

@@ -80,7 +80,7 @@ inline std::vector<std::byte> packed_read_only() {
     Sizer sizer;
     ReadOnlyBase::transfer_all(sizer);
     std::vector<std::byte> bytes(sizer.size());
-    ReadOnlyBase::transfer_all(Writer(bytes.data()));
+    ReadOnlyBase::transfer_all(Writer(bytes.data(), bytes.size()));
     return bytes;
 }
 

@@ -24,8 +24,9 @@ struct ReducerRecord {
             } else {
                 T combined = Operation()(read_value<T>(towpath_value_data(into), had),
                                          read_value<T>(value, bytes));
-                towpath_value_resize(into, value_bytes(combined));
-                write_value(combined, towpath_value_data(into));
+                std::size_t size = value_bytes(combined);
+                towpath_value_resize(into, size);
+                write_value(combined, towpath_value_data(into), size);
             }
         });
     }

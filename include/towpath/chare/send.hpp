@@ -224,7 +224,7 @@ struct Constructor {
             Sizer sizer;
             sizer & sent;
             parameters.resize(sizer.size());
-            Writer(parameters.data()) & sent;
+            Writer(parameters.data(), parameters.size()) & sent;
             number = ConstructorRecord<T, Sent<A>...>::entry.number();
         }
     }

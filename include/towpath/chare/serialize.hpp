@@ -252,8 +252,10 @@ class Writer : public ArchiveBase<Writer> {
 public:
     static constexpr bool reads = false;
 
-    explicit Writer(void *into) : begin_(static_cast<std::byte *>(into)) {}
-    explicit Writer(towpath_message &message) : Writer(message.payload) { message_ = &message; }
+    Writer(void *into, std::size_t size) : begin_(static_cast<std::byte *>(into)), size_(size) {}
+    explicit Writer(towpath_message &message) : Writer(message.payload, message.bytes) {
+        message_ = &message;
+    }
 
     // Puts an array beside the payload of the message.
     std::uint32_t add_array(const void *data, std::size_t bytes, const towpath_callback *done) {
@@ -291,18 +293,26 @@ public:
     bool copies_beside(std::size_t bytes) const { return message_ && bytes >= beside; }
 
     void bytes(const void *from, std::size_t count) {
+        std::byte *to = room(count);
         if (count > 0)
-            std::memcpy(begin_ + offset_, from, count);
-        offset_ += count;
+            std::memcpy(to, from, count);
     }
     void align() {
-        std::size_t end = aligned(offset_);
-        std::memset(begin_ + offset_, 0, end - offset_);
-        offset_ = end;
+        std::size_t count = aligned(offset_) - offset_;
+        std::memset(room(count), 0, count);
     }
 
 private:
+    // Where so many bytes go.
+    std::byte *room(std::size_t count) {
+        if (count > size_ - offset_)
+            throw Error("more bytes are written than were measured; serialize names the same members "
+                        "each time, and changes nothing");
+        return begin_ + std::exchange(offset_, offset_ + count);
+    }
+
     std::byte *begin_;
+    std::size_t size_;
     std::size_t offset_ = 0;
     towpath_message *message_ = nullptr;
 };

@@ -30,15 +30,16 @@ std::size_t value_bytes(const T &value) {
     }
 }
 
+// Writes a value of so many bytes.
 template <Serializable T>
-void write_value(const T &value, void *into) {
+void write_value(const T &value, void *into, std::size_t bytes) {
     if constexpr (PlainArray<T>) {
-        if (std::size_t bytes = value_bytes(value); bytes > 0)
+        if (bytes > 0)
             std::memcpy(into, std::ranges::data(value), bytes);
     } else if constexpr (Plain<T>) {
         std::memcpy(into, &value, sizeof(T));
     } else {
-        Writer(into) & value;
+        Writer(into, bytes) & value;
     }
 }
 
@@ -51,7 +52,7 @@ void with_value(const T &value, auto &&use) {
         use(std::addressof(value), sizeof(T));
     } else {
         std::vector<std::byte> bytes(value_bytes(value));
-        write_value(value, bytes.data());
+        write_value(value, bytes.data(), bytes.size());
         use(bytes.data(), bytes.size());
     }
 }

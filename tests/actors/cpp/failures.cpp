@@ -24,6 +24,8 @@ struct Victim : Chare<Victim> {
         archive & box & text;
         if (text == "unpackable" && packs)
             throw std::runtime_error("cannot be packed");
+        if (text.starts_with("grows") && packs)
+            text += std::string(1 << 20, 's');
     }
 
     void throws() { throw std::runtime_error("thrown here"); }
@@ -188,6 +190,7 @@ const std::map<std::string, Case> cases{
     {"throws a number", [] { last().send<&Victim::throws_number>(); }},
     {"constructor throws", [] { create_array<Victim>({4}, 3); }},
     {"pack throws", [] { last().send<&Victim::move_with>("unpackable"); }},
+    {"packs more", [] { last().send<&Victim::move_with>("grows"); }},
     {"measuring throws", [] { last().send<&Victim::move_with>("unmeasurable"); }},
     {"wrong index", [] { last().send<&Victim::invoke_wrong>(); }},
     {"wrong index in main", [] { make()[-1].send<&Victim::nothing>(); }},
