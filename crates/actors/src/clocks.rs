@@ -5,47 +5,72 @@
 //! slice of another process at least, so only long methods are corrected: by what the processor's
 //! clock said when it was read last. After a long method it is read before the next one too, which
 //! is probably long, so that interruptions between methods do not count.
+//!
+//! A method may run inside another one, as constructors do. Its time is its own.
 
 use crate::layer::MachineLayer;
 
 /// Nanoseconds from which on a method may have been interrupted.
 const LONG: u64 = 200_000;
 
-/// Two clocks that were read at the same moment.
+/// Two clocks, and what they have shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clocks {
+    /// When both were read last, at the same moment.
     time: u64,
     processor: u64,
+    /// How long all methods that have ended have run, and for how long they were interrupted.
+    ran: u64,
+    interrupted: u64,
     /// Whether the last method was long.
     is_long: bool,
 }
 
+/// A method has begun: the moment, and what the clocks had shown until then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MethodStart {
+    pub(crate) time: u64,
+    ran: u64,
+    interrupted: u64,
+}
+
 impl Clocks {
-    /// Reads both.
-    pub(crate) fn read(layer: &dyn MachineLayer) -> Clocks {
-        Clocks { time: layer.time(), processor: layer.processor_time(), is_long: false }
+    /// Reads both. What has happened since they were read last does not count.
+    pub(crate) fn restart(&mut self, layer: &dyn MachineLayer) {
+        (self.time, self.processor) = (layer.time(), layer.processor_time());
+        self.is_long = false;
     }
 
-    /// A method begins: the moment.
-    pub(crate) fn begin(&mut self, layer: &dyn MachineLayer) -> u64 {
-        if !self.is_long {
-            return layer.time();
-        }
-        *self = Clocks { is_long: true, ..Clocks::read(layer) };
-        self.time
+    /// How long all methods that have ended have run.
+    pub(crate) fn ran(&self) -> u64 {
+        self.ran
     }
 
-    /// How long a method has run that began at this moment and has ended.
-    pub(crate) fn since(&mut self, begun: u64, layer: &dyn MachineLayer) -> u64 {
-        let passed = layer.time().saturating_sub(begun);
+    /// A method begins.
+    pub(crate) fn begin(&mut self, layer: &dyn MachineLayer) -> MethodStart {
+        let time = if self.is_long { self.read(layer) } else { layer.time() };
+        MethodStart { time, ran: self.ran, interrupted: self.interrupted }
+    }
+
+    /// How long a method has run that has ended, without those that have run inside it.
+    pub(crate) fn end(&mut self, begun: MethodStart, layer: &dyn MachineLayer) -> u64 {
+        let mut passed = layer.time().saturating_sub(begun.time);
         self.is_long = passed >= LONG;
-        if !self.is_long {
-            return passed;
+        if self.is_long {
+            self.read(layer);
+            passed = passed.saturating_sub(self.interrupted - begun.interrupted);
         }
-        let now = Clocks::read(layer);
-        let ran = now.processor.saturating_sub(self.processor);
-        let interrupted = now.time.saturating_sub(self.time).saturating_sub(ran);
-        *self = Clocks { is_long: true, ..now };
-        passed.saturating_sub(interrupted)
+        let own = passed.saturating_sub(self.ran - begun.ran);
+        self.ran += own;
+        own
+    }
+
+    /// Reads both: the moment. This thread was interrupted whenever it did not have the processor.
+    fn read(&mut self, layer: &dyn MachineLayer) -> u64 {
+        let (time, processor) = (layer.time(), layer.processor_time());
+        let passed = time.saturating_sub(self.time);
+        self.interrupted += passed.saturating_sub(processor.saturating_sub(self.processor));
+        (self.time, self.processor) = (time, processor);
+        time
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::balance::{Balancer, BalancerOptions, MigrationCost};
 use crate::chares::ChareId;
-use crate::clocks::Clocks;
+use crate::clocks::MethodStart;
 use crate::runtime::Runtime;
 use crate::state::State;
 
@@ -13,7 +13,7 @@ impl Runtime {
         self.balancing = options;
         self.measures.set(self.measures.get() || self.balances());
         let state = self.state.get_mut();
-        state.clocks = Clocks::read(state.layer.as_ref());
+        state.clocks.restart(state.layer.as_ref());
         self
     }
 
@@ -22,7 +22,7 @@ impl Runtime {
         let measures = measures || self.balances();
         if measures && !self.measures.replace(measures) {
             let state = &mut *self.state.borrow_mut();
-            state.clocks = Clocks::read(state.layer.as_ref());
+            state.clocks.restart(state.layer.as_ref());
         }
         self.measures.set(measures);
     }
@@ -35,7 +35,7 @@ impl Runtime {
 
     /// A method is about to run.
     #[inline]
-    pub(crate) fn method_begins(&self) -> Option<u64> {
+    pub(crate) fn method_begins(&self) -> Option<MethodStart> {
         self.measures.get().then(|| {
             let state = &mut *self.state.borrow_mut();
             state.clocks.begin(state.layer.as_ref())
@@ -44,7 +44,7 @@ impl Runtime {
 
     /// It has ended.
     #[inline]
-    pub(crate) fn method_ends(&self, id: ChareId, begun: Option<u64>) {
+    pub(crate) fn method_ends(&self, id: ChareId, begun: Option<MethodStart>) {
         if let Some(begun) = begun {
             self.add_load(id, begun);
         }
@@ -54,14 +54,13 @@ impl Runtime {
     pub(crate) fn has_waited(&self) {
         if self.measures.get() {
             let state = &mut *self.state.borrow_mut();
-            state.clocks = Clocks::read(state.layer.as_ref());
+            state.clocks.restart(state.layer.as_ref());
         }
     }
 
-    fn add_load(&self, id: ChareId, begun: u64) {
+    fn add_load(&self, id: ChareId, begun: MethodStart) {
         let state = &mut *self.state.borrow_mut();
-        let ran = state.clocks.since(begun, state.layer.as_ref());
-        state.observation.busy += ran;
+        let ran = state.clocks.end(begun, state.layer.as_ref());
         let collection = state.collections.get_mut(&id.collection);
         if let Some(element) = collection.and_then(|known| known.element_mut(&id.index)) {
             element.load += ran;
@@ -71,9 +70,9 @@ impl Runtime {
 
 impl State {
     /// An element of so many bytes was packed and sent, or unpacked; that began at this moment.
-    pub(crate) fn has_moved(&mut self, bytes: usize, begun: Option<u64>) {
+    pub(crate) fn has_moved(&mut self, bytes: usize, begun: Option<MethodStart>) {
         if let Some(begun) = begun {
-            let time = self.layer.time().saturating_sub(begun);
+            let time = self.layer.time().saturating_sub(begun.time);
             let moved = MigrationCost { bytes: bytes as u64, time };
             self.balancing.cost = self.balancing.cost.plus(moved);
         }

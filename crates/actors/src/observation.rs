@@ -12,8 +12,6 @@ pub(crate) struct Observation {
     /// When it began, by the layer's clock.
     pub(crate) begun: Option<u64>,
     pub(crate) until_end: bool,
-    /// Nanoseconds in which methods have run, while that was measured.
-    pub(crate) busy: u64,
     /// Chares that have left.
     pub(crate) migrations: u64,
     /// At rank 0: answers that are missing, and last ones that have come.

@@ -43,7 +43,7 @@ impl State {
         RankSample {
             rank: self.rank,
             time: self.observation.time(self.layer.time()),
-            busy: self.observation.busy,
+            busy: self.clocks.ran(),
             queue: self.queue.len() as u64,
             waiting: self.counts.waiting,
             sent: self.counts.sent,

@@ -62,7 +62,7 @@ pub(crate) struct State {
     pub(crate) timers: Timers,
     pub(crate) balancing: Balancing,
     pub(crate) observation: Observation,
-    /// When both clocks were read last.
+    /// By which methods are measured.
     pub(crate) clocks: Clocks,
     pub(crate) exit: Option<i32>,
     pub(crate) error: Option<ActorError>,

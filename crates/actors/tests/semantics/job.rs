@@ -1,6 +1,6 @@
 //! A job on simulated ranks, whose chares have no state.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use towpath_actors::collection::ObjectId;
@@ -19,12 +19,16 @@ type Method = dyn Fn(&Runtime, ChareId, &ActorMessage) -> Result<(), String>;
 /// Chares without state, whose only method is a function of the test.
 struct Stateless {
     method: Rc<Method>,
+    /// How long constructors take, on this clock.
+    construction: Rc<Cell<u64>>,
+    time: Rc<Cell<u64>>,
     /// What the ranks have been told, as "rank function value".
     told: Rc<RefCell<Vec<String>>>,
 }
 
 impl Chares for Stateless {
     fn construct(&self, _: &Runtime, _: ChareId, _: &ActorMessage) -> Result<ObjectId, String> {
+        self.time.set(self.time.get() + self.construction.get());
         Ok(0)
     }
 
@@ -94,6 +98,8 @@ pub(crate) struct Job {
     pub(crate) runtimes: Vec<Runtime>,
     pub(crate) wires: Rc<RefCell<Wires>>,
     pub(crate) told: Rc<RefCell<Vec<String>>>,
+    /// Nanoseconds that each constructor takes.
+    pub(crate) construction: Rc<Cell<u64>>,
 }
 
 impl Job {
@@ -113,12 +119,15 @@ impl Job {
     ) -> Job {
         let (wires, told) = (Wires::new(ranks, seed), Rc::new(RefCell::default()));
         let method: Rc<Method> = Rc::new(method);
+        let (construction, time) = (Rc::<Cell<u64>>::default(), wires.borrow().time.clone());
         let runtime = |rank| {
-            let chares = Stateless { method: method.clone(), told: told.clone() };
+            let (method, told) = (method.clone(), told.clone());
+            let (construction, time) = (construction.clone(), time.clone());
+            let chares = Stateless { method, construction, time, told };
             let layer = WireEnd { wires: wires.clone(), rank };
             Runtime::new(Box::new(layer), Box::new(chares), QueueOrder::Fifo)
         };
-        Job { runtimes: (0..ranks).map(runtime).collect(), wires, told }
+        Job { runtimes: (0..ranks).map(runtime).collect(), wires, told, construction }
     }
 
     /// Lets all ranks work for so long that nothing is left to do.

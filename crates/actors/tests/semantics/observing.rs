@@ -1,6 +1,6 @@
 //! Samples of all ranks for an observer at rank 0, on simulated ranks.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use towpath_actors::runtime::{broadcast, invocation};
@@ -39,16 +39,29 @@ fn taken(seen: &Seen) -> Vec<RankSample> {
 
 /// A job whose methods take a thousand nanoseconds.
 fn timed(ranks: u32) -> Job {
-    let clock = Rc::new(RefCell::new(None::<Rc<std::cell::Cell<u64>>>));
+    timed_with(ranks, |_, time| time.set(time.get() + 1000))
+}
+
+/// A job whose methods are a function that gets the clock.
+fn timed_with(ranks: u32, method: impl Fn(&Runtime, &Cell<u64>) + 'static) -> Job {
+    let clock = Rc::new(RefCell::new(None::<Rc<Cell<u64>>>));
     let inner = clock.clone();
-    let job = Job::new(ranks, move |_, _, _| {
+    let job = Job::new(ranks, move |runtime, _, _| {
         if let Some(time) = &*inner.borrow() {
-            time.set(time.get() + 1000);
+            method(runtime, time);
         }
         Ok(())
     });
     *clock.borrow_mut() = Some(job.wires.borrow().time.clone());
     job
+}
+
+/// How long the methods of all ranks have run.
+fn busy(job: &Job, seen: &Seen) -> u64 {
+    seen.take();
+    job.runtimes[0].ask_for_samples(ONCE);
+    job.work();
+    taken(seen).iter().map(|sample| sample.busy).sum()
 }
 
 #[test]
@@ -84,6 +97,28 @@ fn every_rank_answers_with_its_elements_messages_and_load() {
     job.work();
     let busy: u64 = taken(&seen).iter().map(|sample| sample.busy).sum();
     assert_eq!(busy, 12_000, "nothing was measured after the second request");
+}
+
+#[test]
+fn constructors_inside_a_method_count_once() {
+    // Short ones, and long ones of which the first 400 us were an interruption.
+    for (each, interruption) in [(1000, 0), (1_000_000, 400_000)] {
+        let interrupted = Rc::new(RefCell::new(Rc::<Cell<u64>>::default()));
+        let inner = interrupted.clone();
+        let job = timed_with(1, move |runtime, time| {
+            time.set(time.get() + each);
+            inner.borrow().set(interruption);
+            runtime.create_collection(options(HomeMap::FirstWord, true)).unwrap();
+        });
+        *interrupted.borrow_mut() = job.wires.borrow().interrupted.clone();
+        let seen = observed(&job);
+        let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![1]), true));
+        assert_eq!(busy(&job, &seen), 0);
+        job.construction.set(each);
+        job.runtimes[0].broadcast(broadcast(array.unwrap(), 1, &[]));
+        job.work();
+        assert_eq!(busy(&job, &seen), 2 * each - interruption);
+    }
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub(crate) struct Wires {
     random: Rng,
     /// What the clocks of all ranks show. The test lets the time pass.
     pub(crate) time: Rc<Cell<u64>>,
+    /// For how long the threads did not have the processor.
+    pub(crate) interrupted: Rc<Cell<u64>>,
 }
 
 impl Wires {
@@ -32,6 +34,7 @@ impl Wires {
             lanes,
             random: Rng::with_seed(seed),
             time: Rc::default(),
+            interrupted: Rc::default(),
         }))
     }
 
@@ -93,7 +96,7 @@ impl MachineLayer for WireEnd {
     }
 
     fn processor_time(&self) -> u64 {
-        self.time()
+        self.time() - self.wires.borrow().interrupted.get()
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> bool {
