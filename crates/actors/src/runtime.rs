@@ -76,6 +76,7 @@ impl Runtime {
             balancing: Balancing::default(),
             observation: Observation::default(),
             clocks: Clocks::default(),
+            entered: Vec::new(),
             exit: None,
             error: None,
         };

@@ -8,7 +8,7 @@ use crate::arrays::ReturnedArrays;
 use crate::balance::rank::Balancing;
 use crate::callback::ChareCallback;
 use crate::checkpoint::writing::PendingCheckpoint;
-use crate::clocks::Clocks;
+use crate::clocks::{Clocks, MethodStart};
 use crate::collection::{Collection, CollectionId};
 use crate::control::ControlMessage;
 use crate::error::ActorError;
@@ -64,6 +64,9 @@ pub(crate) struct State {
     pub(crate) observation: Observation,
     /// By which methods are measured.
     pub(crate) clocks: Clocks,
+    /// When code began that runs outside of methods, the last one at the end; nothing where it is
+    /// not measured.
+    pub(crate) entered: Vec<Option<MethodStart>>,
     pub(crate) exit: Option<i32>,
     pub(crate) error: Option<ActorError>,
 }

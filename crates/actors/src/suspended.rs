@@ -33,15 +33,24 @@ impl Runtime {
     /// # Errors
     /// The chare is not here.
     pub fn enter(&self, id: ChareId) -> Result<(), ActorError> {
-        let mut state = self.state.borrow_mut();
-        let not_here = ActorError::NotHere { what: "resume", rank: state.rank };
-        element(&mut state, id).ok_or(not_here)?.is_running = true;
+        self.runs_again(id)?;
+        let begun = self.method_begins();
+        self.state.borrow_mut().entered.push(begun);
         Ok(())
     }
 
     /// That code has ended.
     pub fn leave(&self, id: ChareId) {
+        let begun = self.state.borrow_mut().entered.pop();
+        self.method_ends(id, begun.flatten());
         self.noticed(self.returned(id));
+    }
+
+    fn runs_again(&self, id: ChareId) -> Result<(), ActorError> {
+        let mut state = self.state.borrow_mut();
+        let not_here = ActorError::NotHere { what: "resume", rank: state.rank };
+        element(&mut state, id).ok_or(not_here)?.is_running = true;
+        Ok(())
     }
 
     /// Lets a suspended method of a chare of this rank, which began as this entry method, go on
@@ -59,7 +68,7 @@ impl Runtime {
         let (id, entry) = (ChareId::of(message.header()), message.header().entry);
         let method = message.payload().try_into().map_err(|_| self.unknown())?;
         self.state.borrow_mut().counts.processed += 1;
-        self.enter(id)?;
+        self.runs_again(id)?;
         self.run_method(id, entry, || self.chares.resume(self, u64::from_ne_bytes(method)))
     }
 

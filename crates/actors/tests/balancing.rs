@@ -324,6 +324,21 @@ fn elements_that_are_ready_twice_and_chares_outside_of_arrays_are_refused() {
 }
 
 #[test]
+fn code_outside_of_methods_is_measured() {
+    let job = Job::new(2, Balancer::Greedy, |_| 1_000_000);
+    let array = job.array(4);
+    job.synchronize(array);
+    assert_eq!(job.workers.arrivals.get(), 0, "all elements work alike");
+    for index in [0, 1] {
+        job.runtimes[0].enter(at(array, index)).unwrap();
+        job.workers.time.set(job.workers.time.get() + 20_000_000);
+        job.runtimes[0].leave(at(array, index));
+    }
+    job.synchronize(array);
+    assert!(job.workers.arrivals.get() > 0, "the first elements work twenty times as much");
+}
+
+#[test]
 fn multicasts_are_measured() {
     let job = Job::new(2, Balancer::Greedy, |_| 1_000_000);
     let array = job.array(4);

@@ -27,30 +27,38 @@ int load(int index) { return index < elements / 4 ? 3 : 1; }
 
 }  // namespace
 
+// It waits before it works, if it is told so.
 struct Worker : Chare<Worker> {
     int round = 0, migrations = 0, last_rank = rank();
     std::vector<int> data = std::vector<int>(100, index());
+    bool waits = false;
     Callback done;
+
+    Worker() = default;
+    explicit Worker(bool waits_first) : waits(waits_first) {}
 
     template <class Archive>
     void serialize(Archive &archive) {
-        archive & round & migrations & last_rank & data & done;
+        archive & round & migrations & last_rank & data & waits & done;
     }
 
-    void go(Callback all_done) {
+    Task<> go(Callback all_done) {
         done = all_done;
-        step();
+        co_await step();
     }
-    void step() {
+    int answer() { return 5; }
+    Task<> step() {
+        if (waits)
+            CHECK(co_await all()[0].call<&Worker::answer>() == 5);
         work(500 * load(index()));
         CHECK(++round <= rounds);
         at_sync();
     }
-    void resume_from_sync() {
+    Task<> resume_from_sync() {
         CHECK(data == std::vector<int>(100, index()));
         migrations += rank() != std::exchange(last_rank, rank());
         if (round < rounds)
-            return step();
+            co_return co_await step();
         std::vector<int> loads(ranks());
         loads[rank()] = load(index());
         loads.push_back(migrations);
@@ -148,10 +156,25 @@ struct Twice : Chare<Twice> {
 // Runs the array of a type of chares, whose elements delete themselves in the end, so that other
 // arrays do not wait for them.
 template <class T, class R>
-Task<R> result_of(int size) {
+Task<R> result_of(int size, auto... arguments) {
     Future<R> result;
-    create_array<T>({size}).template send<&T::go>(result.callback());
+    create_array<T>({size}, arguments...).template send<&T::go>(result.callback());
     co_return co_await result;
+}
+
+Task<> check_workers(std::string balancer, bool waits) {
+    auto loads = co_await result_of<Worker, std::vector<int>>(elements, waits);
+    int migrations = loads.back(), all = elements / 4 * 6;
+    loads.pop_back();
+    int most = *std::ranges::max_element(loads);
+    CHECK(std::accumulate(loads.begin(), loads.end(), 0) == all);
+    if (balancer == "rotate")
+        CHECK(migrations == (ranks() > 1 ? elements * rounds : 0));
+    else if (balancer == "none")
+        CHECK(migrations == 0);
+    else if (balancer != "hierarchical")
+        // That one looks at groups of ranks, which have few elements here.
+        CHECK(most * ranks() <= all + 3 * ranks());
 }
 
 // balancing [BALANCER [throws]]
@@ -160,18 +183,8 @@ int main(int argc, char **argv) {
     auto main = [=]() -> Task<> {
         if (argc > 2)
             co_await result_of<Stubborn, void>(elements);
-        auto loads = co_await result_of<Worker, std::vector<int>>(elements);
-        int migrations = loads.back(), all = elements / 4 * 6;
-        loads.pop_back();
-        int most = *std::ranges::max_element(loads);
-        CHECK(std::accumulate(loads.begin(), loads.end(), 0) == all);
-        if (balancer == "rotate")
-            CHECK(migrations == (ranks() > 1 ? elements * rounds : 0));
-        else if (balancer == "none")
-            CHECK(migrations == 0);
-        else if (balancer != "hierarchical")
-            // That one looks at groups of ranks, which have few elements here.
-            CHECK(most * ranks() <= all + 3 * ranks());
+        for (bool waits : {false, true})
+            co_await check_workers(balancer, waits);
         if (balancer != "none")
             co_await result_of<Twice, void>(elements);
         if (balancer != "rotate")

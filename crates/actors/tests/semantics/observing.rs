@@ -122,6 +122,24 @@ fn constructors_inside_a_method_count_once() {
 }
 
 #[test]
+fn code_outside_of_methods_counts_once() {
+    let job = timed(1);
+    let seen = observed(&job);
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![2]), true)).unwrap();
+    assert_eq!(busy(&job, &seen), 0);
+    let (here, time) = (&job.runtimes[0], job.wires.borrow().time.clone());
+    let pass = |nanoseconds| time.set(time.get() + nanoseconds);
+    here.enter(at(array, 0)).unwrap();
+    pass(1000);
+    here.enter(at(array, 1)).unwrap();
+    pass(300_000);
+    here.leave(at(array, 1));
+    pass(1);
+    here.leave(at(array, 0));
+    assert_eq!(busy(&job, &seen), 301_001);
+}
+
+#[test]
 fn migrations_and_messages_that_wait_are_counted_where_they_are() {
     let job = Job::new(3, |runtime: &Runtime, id, _| {
         runtime.migrate(id, 2).map_err(|error| error.to_string())
