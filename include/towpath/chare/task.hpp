@@ -227,6 +227,8 @@ Detached finish(Task<R> task, Callback reply, std::string (*method)(), bool is_t
 
 template <class R>
 struct FutureState : Completion {
+    static_assert(!is_view<R>, "a future outlives the message");
+
     std::optional<std::conditional_t<std::is_void_v<R>, std::monostate, R>> value;
     // Why there is no value.
     std::optional<std::string> failure;
@@ -281,8 +283,6 @@ struct FutureAwaiter {
 template <class R = void>
 class Future {
 public:
-    static_assert(std::is_void_v<R> || !detail::is_view<R>, "a future outlives the message");
-
     Future() : state_(std::make_shared<detail::FutureState<R>>()) {
         callback_ = CallbackOf<R>(detail::completions.add(state_));
     }
