@@ -107,7 +107,12 @@ FAILURES = {
     "same names": r"two entry methods have the name Victim::throws\(\); give one another name",
     "other programs": r"its program has other chares or entry methods than that of rank 0",
 }
-CODES = {"exit code": 42, "callback of one": 0}
+CODES = {
+    "exit code": 42,
+    "callback of one": 0,
+    "no callback of the first": 0,
+    "no callback of the first, tuple": 0,
+}
 # Cases in which rank 1 dies, because it writes to an array that it was lent.
 WRITES = {
     "writes": r"Victim::write\(.*\) of the chare with the index \[1\] writes to an array that it was",

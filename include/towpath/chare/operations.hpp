@@ -127,13 +127,19 @@ consteval std::uint32_t built_in() {
     return number == 0 || operation == 0 ? 0 : TOWPATH_REDUCER(operation, number);
 }
 
+// A contribution that names nobody leaves it to others to name somebody.
+inline const towpath_callback *get_unless_nobody(const Callback &done) {
+    return done.is_nobody() ? nullptr : done.get();
+}
+
 // To a reduction of a section, or if that is null of the whole collection.
 inline void contribute(const towpath_chare_id &id, const towpath_section *section,
                        std::uint32_t reducer, const void *value, std::size_t bytes,
                        const Callback &done) {
+    const towpath_callback *told = get_unless_nobody(done);
     check(section == nullptr
-              ? towpath_contribute(&id, reducer, value, bytes, done.get())
-              : towpath_contribute_to_section(&id, section, reducer, value, bytes, done.get()));
+              ? towpath_contribute(&id, reducer, value, bytes, told)
+              : towpath_contribute_to_section(&id, section, reducer, value, bytes, told));
 }
 
 // How contributions of V are combined, and to what.
@@ -224,7 +230,8 @@ struct Reduction<TupleOf<Operation...>, std::tuple<V...>> {
                            const std::tuple<V...> &values, const Callback &done) {
         std::array<towpath_part, sizeof...(V)> parts{};
         gather<0>(parts, values, [&] {
-            check(towpath_contribute_tuple(&id, section, parts.data(), parts.size(), done.get()));
+            check(towpath_contribute_tuple(&id, section, parts.data(), parts.size(),
+                                           get_unless_nobody(done)));
         });
     }
 

@@ -69,7 +69,13 @@ struct Victim : Chare<Victim> {
     void told_set(Set<int>) {}
     void told_results(Results<int, int, int>) {}
     void add_one(Callback done) { contribute(sum, 1, done); }
-    void one_of_two() { contribute(index() == 1 ? Callback() : Callback::exit()); }
+    void name_all_but(int nameless, bool two) {
+        auto done = index() == nameless ? Callback() : Callback::exit();
+        if (two)
+            contribute(tuple_of(sum, sum), std::tuple(1, 2), done);
+        else
+            contribute(done);
+    }
     int answer() { return 1; }
     void invoke_wrong() { all()[77].send<&Victim::nothing>(); }
     Task<> waits() { co_await box.receive(); }
@@ -298,6 +304,9 @@ const std::map<std::string, Case> cases{
     {"closed twice", [] { last().send<&Victim::close_twice>(); }},
     {"moves with a channel", [] { make()[2].send<&Victim::open_and_move>(); }},
     {"exit code", [] { towpath::exit(42); }},
+    {"callback of one", [] { make().send<&Victim::name_all_but>(1, false); }},
+    {"no callback of the first", [] { make().send<&Victim::name_all_but>(0, false); }},
+    {"no callback of the first, tuple", [] { make().send<&Victim::name_all_but>(0, true); }},
     {"never made", [] {
          create_sparse_array<Victim>()[5].send<&Victim::nothing>();
          detail::check(towpath_start_quiescence(Callback::exit().get()));
@@ -343,7 +352,7 @@ int main(int count, char **arguments) {
     else if (auto plain = cases.find(name); plain != cases.end())
         code = run(plain->second);
     else
-        code = run([] { make().send<&Victim::one_of_two>(); });
+        code = run([] {});
     if (name == "again")
         code = run([] { towpath::exit(0); });
     return code;
