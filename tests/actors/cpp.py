@@ -44,6 +44,7 @@ FAILURES = {
     "throws": r"Victim::throws\(\) of Victim\[3\] failed: thrown here",
     "nobody is told": r"Caught::fails\(\) of Caught\[2\] failed: not caught",
     "no caller is told": r"Caught::fails\(\) for a result of Caught\[2\] failed: not caught",
+    "failure nobody awaits": r"on rank 0 failed: Caught::fails\(\) of chare \[2\] failed: not caught",
     "caught by nobody": r"main function, which had waited, failed: .* of chare \[2\] failed: not caught",
     "all throw": r"Victim::throws\(\) of Victim\[\d\] failed: thrown here",
     "throws a number": r"Victim\[3\] failed: it has thrown something that is no std::exception",

@@ -131,10 +131,14 @@ struct Completions {
         auto found = waiting.extract(number & ~Callback::failed);
         if (!found)
             throw Error("a callback of a function or a future was called twice, or after a restart");
-        if (number & Callback::failed)
-            found.mapped()->fail(std::string(static_cast<const char *>(value), bytes));
-        else
-            found.mapped()->complete(value, bytes);
+        auto &completion = found.mapped();
+        if (!(number & Callback::failed))
+            return completion->complete(value, bytes);
+        std::string reason(static_cast<const char *>(value), bytes);
+        // Nobody can ask for the value of a future that only this refers to.
+        if (completion.use_count() == 1)
+            throw Error(reason);
+        completion->fail(reason);
     }
 };
 

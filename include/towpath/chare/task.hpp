@@ -281,7 +281,7 @@ struct FutureAwaiter {
 //     contribute(towpath::sum, part, sum.callback());
 //     double all = co_await sum;
 template <class R = void>
-class Future {
+class [[nodiscard]] Future {
 public:
     Future() : state_(std::make_shared<detail::FutureState<R>>()) {
         callback_ = CallbackOf<R>(detail::completions.add(state_));

@@ -192,6 +192,9 @@ const std::map<std::string, Case> cases{
     {"no caller is told", [] {
          static_cast<void>(create_group<Caught>(false)[2].call<&Caught::fails>());
      }},
+    {"failure nobody awaits", [] {
+         static_cast<void>(create_group<Caught>(true)[2].call<&Caught::fails>());
+     }},
     {"all throw", [] { make().send<&Victim::throws>(); }},
     {"throws a number", [] { last().send<&Victim::throws_number>(); }},
     {"constructor throws", [] { create_array<Victim>({4}, 3); }},
