@@ -458,7 +458,8 @@ int towpath_at_sync(const towpath_chare_id *id);
  * see. Begins when no message is left anywhere, so the program sends none until the callback is
  * told, with nothing. If there can be no checkpoint, the job ends with a sentence if it is required,
  * else the callback gets the sentence. A checkpoint replaces the one in the directory when it is
- * whole. The callback is told after each restart too. */
+ * whole. The callback is told after each restart too. Sections are not saved: a program makes them
+ * again. */
 int towpath_checkpoint(const char *directory, int is_required, const towpath_callback *callback);
 /* Restarts from a checkpoint, on any number of ranks. All ranks call this after towpath_start, and
  * rank 0 makes no chares then, and does not call towpath_begin. If the directory is null, it is that

@@ -282,6 +282,10 @@ fn saved_collection(
     id: CollectionId,
     collection: &Collection,
 ) -> Result<SavedCollection, CheckpointError> {
+    if collection.sections.values().any(|section| section.reductions.are_under_way()) {
+        let name = format!("a section of {}", chares.chare_name(collection.chare));
+        return Err(under_way(&name));
+    }
     let mut numbers = collection.elements.iter().map(|(_, element)| element.reduction);
     let reduction = numbers.next();
     let is_open = collection.reductions.is_open();

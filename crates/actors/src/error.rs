@@ -35,6 +35,12 @@ pub enum ActorError {
          sections as create_section has"
     )]
     NoSuchSection { root: u32, number: u32 },
+    /// A section of the job that has written the checkpoint.
+    #[error(
+        "section {number} of rank {root} was made before the restart; sections are not saved, so the \
+         program makes them again"
+    )]
+    OldSection { root: u32, number: u32 },
     /// A chare contributes to a section to which it does not belong.
     #[error(
         "{chare}{index} contributed to a section to which it does not belong; a member may do so \

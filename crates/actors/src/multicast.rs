@@ -48,12 +48,13 @@ impl Runtime {
     /// Invokes an entry method of all members of a section; the message's header says which.
     ///
     /// # Errors
-    /// There is no such section.
+    /// There is no such section, or it is of before the restart.
     pub fn multicast(
         &self,
         section: SectionId,
         mut message: ActorMessage,
     ) -> Result<(), ActorError> {
+        self.check_is_new_section(section)?;
         self.check_rank(Some(section.root))?;
         let header = message.header_mut();
         header.set_kind(MessageKind::MulticastRequest);
@@ -78,6 +79,16 @@ impl Runtime {
         memberships.map(|membership| membership.section).collect()
     }
 
+    /// Sections are not saved: those of before a restart exist no more.
+    fn check_is_new_section(&self, section: SectionId) -> Result<(), ActorError> {
+        let SectionId { root, number, .. } = section;
+        // No section has the number 0.
+        if number > 0 && number <= self.state.borrow().old_sections {
+            return Err(ActorError::OldSection { root, number });
+        }
+        Ok(())
+    }
+
     fn no_such_member(&self, collection: CollectionId, index: Index) -> ActorError {
         let (chare, _) = self.named(ChareId { collection, index }, 0);
         ActorError::NoSuchMember { chare, index }
@@ -87,14 +98,15 @@ impl Runtime {
     /// belongs, and returns its number.
     ///
     /// # Errors
-    /// The chare is not here, or has had no multicast of the section, or its contribution does not
-    /// fit to the others.
+    /// The chare is not here, or has had no multicast of the section, which may be of before the
+    /// restart, or its contribution does not fit to the others.
     pub fn contribute_to_section(
         &self,
         id: ChareId,
         section: SectionId,
         mut contribution: Contribution,
     ) -> Result<u32, ActorError> {
+        self.check_is_new_section(section)?;
         contribution.elements = 1;
         let mut state = self.state.borrow_mut();
         let rank = state.rank;
@@ -121,6 +133,7 @@ impl Runtime {
         id: ChareId,
         section: SectionId,
     ) -> Result<u32, ActorError> {
+        self.check_is_new_section(section)?;
         let mut state = self.state.borrow_mut();
         let rank = state.rank;
         let collection = state.collections.get_mut(&id.collection);

@@ -162,6 +162,14 @@ impl Reductions {
         self.open
     }
 
+    /// Whether this rank knows of a contribution to a reduction that is not complete.
+    #[must_use]
+    pub fn are_under_way(&self) -> bool {
+        let under_way = self.under_way.values().map(|one| &one.combined);
+        let gathered = self.gathered.values().map(|one| &one.combined);
+        under_way.chain(gathered).any(Option::is_some)
+    }
+
     /// All first elements are here.
     pub fn open(&mut self, combine: Combine) -> Result<Vec<ReductionStep>, String> {
         self.open = true;

@@ -110,6 +110,7 @@ impl Runtime {
         state.collections_made = index.collections_made;
         state.chares_made = index.chares_made;
         state.sections_made = index.sections_made;
+        state.old_sections = index.sections_made;
         state.program.clone_from(&index.program);
     }
 

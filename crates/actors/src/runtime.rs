@@ -62,6 +62,7 @@ impl Runtime {
             collections_made: 0,
             chares_made: 0,
             sections_made: 0,
+            old_sections: 0,
             channels_made: 0,
             channels: FxHashMap::default(),
             quiescence: Quiescence::new(SpanningTree::new(0, rank, ranks).children().count()),

@@ -42,6 +42,9 @@ pub(crate) struct State {
     pub(crate) collections_made: u32,
     pub(crate) chares_made: u32,
     pub(crate) sections_made: u32,
+    /// How many sections a rank had made, at most, when the checkpoint was written from which the
+    /// job has restarted.
+    pub(crate) old_sections: u32,
     pub(crate) channels_made: u32,
     /// Persistent channels of this rank, by number.
     pub(crate) channels: FxHashMap<u32, OpenChannel>,

@@ -12,10 +12,11 @@ use std::rc::Rc;
 
 use fastrand::Rng;
 use towpath_actors::balance::NORMAL_SPEED;
+use towpath_actors::reducers::PROGRAM_REDUCERS;
 use towpath_actors::runtime::{broadcast, invocation};
 use towpath_actors::{
     ActorError, Balancer, BalancerOptions, ChareCallback, ChareId, CollectionId, CollectionOptions,
-    HomeMap, Index, QueueOrder, Runtime,
+    Contribution, HomeMap, Index, QueueOrder, Runtime, SectionId,
 };
 
 use cells::{Cells, FINGERPRINT, QUIET, SAVED, STEP, SUM, SYNCHRONIZE, Seen, State, TELL};
@@ -277,6 +278,50 @@ fn what_would_be_lost_is_a_reason_for_no_checkpoint_and_the_job_goes_on() {
     job.work();
     let reason = job.checkpoint(directory.path());
     assert!(reason.ends_with("waits for load balancing"), "{reason}");
+}
+
+fn contribute_one(runtime: &Runtime, section: SectionId, index: Index) -> Result<u32, ActorError> {
+    let id = ChareId { collection: section.collection, index };
+    let callback = Some(ChareCallback::Function { rank: 0, function: SUM });
+    let value = 1_u64.to_le_bytes().to_vec();
+    let one = Contribution { reducer: PROGRAM_REDUCERS, elements: 1, callback, value };
+    runtime.contribute_to_section(id, section, one)
+}
+
+#[test]
+fn a_reduction_over_a_section_is_a_reason_and_sections_are_made_again_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let Program { job, dense, .. } = Program::new(3);
+    let members = job.runtimes[1].indexes(dense)[..2].to_vec();
+    let section = job.runtimes[1].create_section(dense, &members).unwrap();
+    job.work();
+    contribute_one(&job.runtimes[1], section, members[0]).unwrap();
+    job.work();
+    let reason = job.checkpoint(directory.path());
+    assert!(reason.contains("a reduction over a section of Cell7 is under way"), "{reason}");
+    contribute_one(&job.runtimes[1], section, members[1]).unwrap();
+    job.work();
+    assert_eq!(job.seen.called.take(), [(SUM, 2_u64.to_le_bytes().to_vec())]);
+    assert_eq!(job.checkpoint(directory.path()), "");
+    for ranks in [1, 4] {
+        let again = Job::restart(ranks, directory.path()).unwrap();
+        let first = &again.runtimes[0];
+        let refused = [
+            first.multicast(section, broadcast(dense, TELL, &[])).map(|()| 0),
+            first.next_section_reduction(ChareId { collection: dense, index: members[0] }, section),
+            contribute_one(first, section, first.indexes(dense)[0]),
+        ];
+        for error in refused.map(Result::unwrap_err) {
+            let sentence = error.to_string();
+            let expected =
+                "section 1 of rank 1 was made before the restart; sections are not saved";
+            assert!(sentence.starts_with(expected), "{sentence}");
+        }
+        let new = first.create_section(dense, &members).unwrap();
+        first.multicast(new, broadcast(dense, TELL, &[])).unwrap();
+        again.work();
+        assert_eq!(again.seen.told.take().len(), 2);
+    }
 }
 
 #[test]
