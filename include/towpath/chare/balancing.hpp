@@ -52,8 +52,19 @@ consteval bool can_balance() {
 inline void checkpoint(const std::string &directory, const Callback &done) {
     detail::start_checkpoint(directory, true, done);
 }
+template <class P>
+void checkpoint(const std::string &directory, const CallbackOf<P> &done) {
+    if constexpr (takes_nothing<P>())
+        detail::start_checkpoint(directory, true, done);
+}
 // The same, but the method gets a std::string: empty, or why there is no checkpoint.
 inline void try_checkpoint(const std::string &directory, const Callback &done) {
+    detail::start_checkpoint(directory, false, done);
+}
+template <class P>
+void try_checkpoint(const std::string &directory, const CallbackOf<P> &done) {
+    static_assert(detail::takes_value<P, std::string>,
+                  "the callback of try_checkpoint is told a std::string");
     detail::start_checkpoint(directory, false, done);
 }
 

@@ -73,6 +73,13 @@ inline constexpr bool takes_value =
 
 }  // namespace detail
 
+// What is told a P takes a call without a value.
+template <class P>
+consteval bool takes_nothing() {
+    static_assert(std::is_void_v<P>, "the callback is told a value, and this gives it none");
+    return std::is_void_v<P>;
+}
+
 // A callback of which the compiler knows what type of value it is told: that of a future, a function
 // or a method. As a parameter `CallbackOf<int>` it is given to those only that tell it an int.
 template <class P>
@@ -87,8 +94,7 @@ public:
     }
 
     void operator()() const {
-        static_assert(std::is_void_v<P>, "the callback is told a value, and this gives it none");
-        if constexpr (std::is_void_v<P>)
+        if constexpr (takes_nothing<P>())
             Callback::operator()();
     }
 

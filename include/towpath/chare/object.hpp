@@ -114,8 +114,18 @@ public:
     void contribute(const Callback &done) {
         detail::contribute(id_, nullptr, TOWPATH_NOP, nullptr, 0, done);
     }
+    template <class P>
+    void contribute(const CallbackOf<P> &done) {
+        if constexpr (takes_nothing<P>())
+            detail::contribute(id_, nullptr, TOWPATH_NOP, nullptr, 0, done);
+    }
     void contribute(const Section<T> &section, const Callback &done) {
         detail::contribute(id_, &section.id(), TOWPATH_NOP, nullptr, 0, done);
+    }
+    template <class P>
+    void contribute(const Section<T> &section, const CallbackOf<P> &done) {
+        if constexpr (takes_nothing<P>())
+            detail::contribute(id_, &section.id(), TOWPATH_NOP, nullptr, 0, done);
     }
 
     // The result of a reduction to which every element of the collection contributes: for

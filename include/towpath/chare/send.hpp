@@ -43,6 +43,18 @@ auto nocopy(Range &&range, Callback done = {}) {
     return NoCopy<Element>{std::ranges::data(range), std::ranges::size(range), done};
 }
 
+template <detail::Plain T, class P>
+NoCopy<T> nocopy(const T *data, std::size_t size, const CallbackOf<P> &done) {
+    static_cast<void>(takes_nothing<P>());
+    return {data, size, done};
+}
+
+template <std::ranges::contiguous_range Range, class P>
+auto nocopy(Range &&range, const CallbackOf<P> &done) {
+    static_cast<void>(takes_nothing<P>());
+    return nocopy(std::forward<Range>(range), Callback(done));
+}
+
 // Elements that an MPI datatype describes, to be sent one behind the other. The parameter is a View.
 template <class T>
 struct Strided {

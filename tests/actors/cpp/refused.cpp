@@ -111,6 +111,14 @@ void body(CollectionProxy<Cell> cells, int *pointer) {
     Callback()(Set<int>());
 #elif defined(callback_told_nothing) // the callback is told a value, and this gives it none
     cells.callback<&Cell::number>()();
+#elif defined(nocopy_told_value) // the callback is told a value, and this gives it none
+    cells[0].send<&Cell::view>(nocopy(std::span<double>(), Future<int>().callback()));
+#elif defined(nocopy_of_pointer_told_value) // the callback is told a value, and this gives it none
+    cells[0].send<&Cell::view>(nocopy(static_cast<double *>(nullptr), 0, Future<int>().callback()));
+#elif defined(checkpoint_told_value) // the callback is told a value, and this gives it none
+    checkpoint("directory", cells[0].callback<&Cell::number>());
+#elif defined(tried_checkpoint_told_number) // the callback of try_checkpoint is told a std::string
+    try_checkpoint("directory", cells[0].callback<&Cell::number>());
 #elif defined(callback_told_other_type) // the callback is told a value of another type
     callback([](int) {})(std::string());
 #elif defined(callback_of_other_type) // an argument does not convert to the parameter
@@ -137,6 +145,7 @@ void body(CollectionProxy<Cell> cells, int *pointer) {
 }
 
 struct Contributes : Chare<Contributes> {
+    void told(double) {}
     void give(Callback done) {
         static_cast<void>(done);
 #if defined(sum_of_vectors_of_strings) // the operation does not combine two of these values
@@ -163,6 +172,10 @@ struct Contributes : Chare<Contributes> {
 #elif defined(section_contribution) // an operation is a function object without state
         contribute(Section<Contributes>(), [&](int a, int) { return static_cast<void>(done), a; }, 1,
                    done);
+#elif defined(barrier_told_value) // the callback is told a value, and this gives it none
+        contribute(all().callback<&Contributes::told>());
+#elif defined(barrier_of_section_told_value) // the callback is told a value, and this gives it none
+        contribute(Section<Contributes>(), Future<int>().callback());
 #elif defined(reduced_view) // a future outlives the message
         static_cast<void>(reduce(concatenation, View<const double>()));
 #elif defined(pointer_contributed) // a contribution cannot be sent
