@@ -111,9 +111,16 @@ std::string type_name() {
 template <auto Member>
 std::string member_name() {
     std::string text = argument_in(text_of_member<Member>());
-    auto begin = text.rfind("::") + 2;
-    auto end = text.find(')', begin);
-    return text.substr(begin, end - begin);
+    if (text.ends_with(')') && text.starts_with('('))
+        text.pop_back();
+    // Arguments of a template have names with :: too.
+    int brackets = 0;
+    auto at = text.size();
+    while (at > 1 && (brackets != 0 || text.compare(at - 2, 2, "::") != 0)) {
+        --at;
+        brackets += (text[at] == '>') - (text[at] == '<');
+    }
+    return text.substr(at);
 }
 
 // The parameters of a function, in parentheses.

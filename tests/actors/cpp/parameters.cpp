@@ -7,6 +7,12 @@
 
 using namespace towpath;
 
+namespace shapes {
+struct Point {
+    int x = 0;
+};
+}  // namespace shapes
+
 enum class Colour : std::uint8_t { red, green, blue };
 
 struct Plain {
@@ -84,6 +90,15 @@ struct Target : Common, Chare<Target> {
         CHECK(a && b == 'b' && c == -8 && d == UINT64_MAX && e == 1.5f && f == 2.5L);
         CHECK(g == Colour::blue);
         ++calls;
+    }
+    // Their names differ in front of the ::.
+    template <class T>
+    std::size_t bytes_of(int count) {
+        return sizeof(T) * count;
+    }
+    template <class T>
+    std::size_t bytes_with(int more) {
+        return sizeof(T) + more;
     }
     void strings(std::string empty, const std::string &text, std::string &&moved) {
         CHECK(empty.empty() && text == long_string() && moved == "moved");
@@ -262,6 +277,10 @@ Task<> main_function() {
     co_await quiescence();
     auto order = co_await last.call<&Target::ordered>();
     CHECK(order == std::vector<int>({100, -5, -3, 0, 7, 9}));
+    CHECK(co_await last.call<&Target::bytes_of<shapes::Point>>(3) == 3 * sizeof(shapes::Point));
+    CHECK(co_await last.call<&Target::bytes_with<shapes::Point>>(3) == 3 + sizeof(shapes::Point));
+    CHECK(detail::member_name<&Target::bytes_of<shapes::Point>>() == "bytes_of<shapes::Point>");
+    CHECK(detail::member_name<&Target::calls>() == "calls");
     targets.with({.priority = 3}).send<&Target::from_base>(4);
     targets.with({.is_expedited = true}).send<&Target::from_base>(1);
     co_await quiescence();
