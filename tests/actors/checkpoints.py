@@ -46,6 +46,10 @@ def checkpoint_jobs(program, directory):
     for case, where, status, said in WRITES:
         words = [program, case, directory / where]
         yield f"{case} to {where}", 3, words, {}, status, said
+    kept = directory / "kept"
+    yield "keeps a callback", 1, [program, "keeps", kept], {}, 0, total
+    said = "a callback of a function or a future was called twice, or after a restart"
+    yield "a kept callback", 1, [program, "restart", kept], {}, 1, said
     restart = [program, "restart", good]
     other = [program.with_name(OTHER), *restart[1:]]
     said = "it was written by a program with other chares or entry methods"

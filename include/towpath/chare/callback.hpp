@@ -1,6 +1,7 @@
 // Callbacks: who is told of a result. They can be sent to other ranks.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <unordered_map>
 
@@ -119,10 +120,13 @@ struct Completion {
     virtual void fail(std::string reason) { throw Error(reason); }
 };
 
-// Completions by the numbers that callbacks name.
+// Completions by the numbers that callbacks name. A chare may keep a callback beyond a restart, so
+// the numbers of a job begin behind those of earlier ones: with the nanoseconds since 1970.
 struct Completions {
     std::unordered_map<std::uint64_t, std::shared_ptr<Completion>> waiting;
-    std::uint64_t made = 0;
+    std::uint64_t made = std::chrono::nanoseconds(
+                             std::chrono::system_clock::now().time_since_epoch())
+                             .count();
 
     Callback add(std::shared_ptr<Completion> completion) {
         waiting.emplace(++made, std::move(completion));
