@@ -41,20 +41,19 @@ impl CMessage {
     /// Gives a message to the program.
     pub(crate) fn give(message: ActorMessage) -> CMessage {
         let header = *message.header();
-        let before = message.bytes().len() - message.payload().len();
         CMessage {
             entry: header.entry,
             flags: u32::from(header.flags),
             priority: header.priority,
             reference: header.reference,
-            ..CMessage::give_memory(message, before)
+            ..CMessage::give_memory(message)
         }
     }
 
-    /// Gives a message to the program, whose header is arbitrary, and whose payload is behind so
-    /// many bytes: the header, and a priority that is no integer.
-    fn give_memory(message: ActorMessage, before: usize) -> CMessage {
+    /// Gives a message to the program, whose header is arbitrary but for the flags.
+    fn give_memory(message: ActorMessage) -> CMessage {
         let mut buffer = message.into_buffer();
+        let before = buffer.payload_begin();
         let payload = &mut buffer.bytes_mut()[before..];
         let (payload, bytes) = (payload.as_mut_ptr().cast(), payload.len());
         let (arrays, array_count) = (buffer.arrays().as_ptr(), buffer.arrays().len());
@@ -139,9 +138,11 @@ impl CMessage {
         let (bytes, payload) = (self.bytes, self.payload.addr());
         // SAFETY: as the caller says.
         let buffer = unsafe { self.buffer() }?;
-        let before = payload.wrapping_sub(buffer.bytes().as_ptr().addr());
-        let room = buffer.room().checked_sub(before).filter(|_| before >= HEADER_BYTES);
-        let room = room.ok_or("the payload of the message was moved; write to where it is")?;
+        let before = buffer.payload_begin();
+        if payload != buffer.bytes().as_ptr().addr() + before {
+            return Err("the payload of the message was moved; write to where it is".into());
+        }
+        let room = buffer.room() - before;
         if bytes > room {
             return Err(format!(
                 "the message was made for {room} bytes at most, but now says {bytes}; it may \
@@ -220,9 +221,11 @@ impl ReceivedMessage {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_message_new(bytes: usize, message: *mut CMessage) {
     let made = match bytes {
-        // Sending it writes the header.
         0..=LONGEST_PAYLOAD => {
-            CMessage::give_memory(ActorMessage::with_bytes(HEADER_BYTES + bytes), HEADER_BYTES)
+            let mut message = ActorMessage::with_bytes(HEADER_BYTES + bytes);
+            // Sending it writes the rest of the header. These say where the payload begins.
+            message.header_mut().flags = 0;
+            CMessage::give_memory(message)
         }
         _ => CMessage::NONE,
     };

@@ -5,8 +5,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::arrays::MessageArray;
-use crate::header::{ActorHeader, HEADER_BLOCKS, HEADER_BYTES};
+use crate::header::{ActorHeader, HEADER_BLOCKS, HEADER_BYTES, LONG_PRIORITY};
 use crate::pool::{Block, MemoryPool, PooledMemory};
+use crate::priority::front_bytes;
 
 /// Memory of a message, aligned to 16 bytes.
 #[derive(Debug)]
@@ -86,9 +87,20 @@ impl MessageMemory {
         &bytemuck::cast_slice(&self.blocks[..HEADER_BLOCKS])[0]
     }
 
+    /// Where the payload begins: behind the header, and a priority that is no integer.
     #[inline]
-    pub(crate) fn blocks(&self) -> &[Block] {
-        &self.blocks
+    #[must_use]
+    pub fn payload_begin(&self) -> usize {
+        if self.header().flags & LONG_PRIORITY == 0 {
+            return HEADER_BYTES;
+        }
+        let bits = self.front().first().copied().unwrap_or(0);
+        self.bytes.min(HEADER_BYTES + front_bytes(bits))
+    }
+
+    /// What is in front of the payload or begins it.
+    pub(crate) fn front(&self) -> &[u32] {
+        bytemuck::cast_slice(&self.blocks[HEADER_BLOCKS..])
     }
 
     #[inline]

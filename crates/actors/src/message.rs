@@ -225,16 +225,7 @@ impl ActorMessage {
 
     #[inline]
     fn payload_begin(&self) -> usize {
-        if self.header().flags & LONG_PRIORITY == 0 {
-            return HEADER_BYTES;
-        }
-        let bits = self.front().first().copied().unwrap_or(0);
-        self.bytes().len().min(HEADER_BYTES + front_bytes(bits))
-    }
-
-    /// What is in front of the payload or begins it.
-    fn front(&self) -> &[u32] {
-        bytemuck::cast_slice(&self.buffer().blocks()[HEADER_BLOCKS..])
+        self.buffer().payload_begin()
     }
 
     /// What follows the first 32 bits of its priority, and how many bits that has in all. An
@@ -243,7 +234,7 @@ impl ActorMessage {
         if self.header().flags & LONG_PRIORITY == 0 {
             return (&[], 32);
         }
-        let Some((bits, words)) = self.front().split_first() else { return (&[], 32) };
+        let Some((bits, words)) = self.buffer().front().split_first() else { return (&[], 32) };
         let words = words.get(..bits.div_ceil(32).saturating_sub(1) as usize).unwrap_or(&[]);
         (words, *bits)
     }

@@ -187,6 +187,23 @@ static void test_wrong_priorities(void) {
     towpath_message_free(&message);
 }
 
+static void test_moved_payloads(const towpath_chare_id *id) {
+    for (int has_bits = 0; has_bits < 2; ++has_bits) {
+        for (int by = -16; by <= 16; by += 32) {
+            towpath_message message;
+            if (has_bits)
+                CHECK(towpath_message_new_prioritized(64, bits, 67, &message) == 0);
+            else
+                towpath_message_new(64, &message);
+            memset(message.payload, 0, 64);
+            message.payload = (char *)message.payload + by;
+            message.bytes -= 16;
+            message.entry = bits_entry.number;
+            CHECK(towpath_invoke(id, &message) == -1 && strstr(towpath_error(), "was moved"));
+        }
+    }
+}
+
 static void test_lists(void) {
     size_t count;
     CHECK(towpath_parts("123", 3, NULL, 0, &count) == -1 && strstr(towpath_error(), "3 bytes"));
@@ -244,6 +261,7 @@ static void call_back(void *context, uint64_t step, const void *value, size_t by
     default:
         test_wrong_sections();
         test_wrong_priorities();
+        test_moved_payloads(&id);
         test_lists();
         puts("ok");
         towpath_exit(0);
