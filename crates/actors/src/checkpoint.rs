@@ -293,5 +293,6 @@ fn saved_collection(
         return Err(under_way(&chares.chare_name(collection.chare)));
     }
     let (chare, map) = (collection.chare, collection.location.map().clone());
-    Ok(SavedCollection { id, chare, map, is_open, reduction })
+    let has_joined = collection.syncs.has_joined;
+    Ok(SavedCollection { id, chare, map, is_open, reduction, has_joined })
 }

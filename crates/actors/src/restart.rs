@@ -90,11 +90,11 @@ impl Runtime {
 
     fn restore_collections(&self, index: &CheckpointIndex) {
         for saved in &index.collections {
-            let SavedCollection { id, chare, map, is_open, reduction } = saved.clone();
+            let SavedCollection { id, chare, map, is_open, reduction, has_joined } = saved.clone();
             let (filled, parameters) = (false, Vec::new());
             let options = CollectionOptions { chare, constructor: 0, map, filled, parameters };
             self.create_here(id, &options);
-            if self.rank() == 0 && self.chares.takes_part(chare) {
+            if self.rank() == 0 && (has_joined || self.chares.takes_part(chare)) {
                 self.join_balancing(id);
             }
             let mut state = self.state.borrow_mut();

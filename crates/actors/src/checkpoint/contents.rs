@@ -44,6 +44,8 @@ pub struct SavedCollection {
     /// The number of the next reduction of all elements; nothing if the rank that says this has no
     /// element.
     pub reduction: Option<u32>,
+    /// Whether elements will be ready for load balancing, as far as this rank knows.
+    pub has_joined: bool,
 }
 
 /// A record of the file of a rank.
@@ -122,6 +124,7 @@ mod tests {
                 map: HomeMap::Block(vec![3, 4]),
                 is_open: true,
                 reduction: Some(9),
+                has_joined: true,
             }],
             files: vec![FileSummary { bytes: 12, checksum: 1 }; 3],
         }

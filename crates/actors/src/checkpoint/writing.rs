@@ -88,6 +88,7 @@ fn all_collections(
     let mut collections = parts.first().map_or(Vec::new(), |part| part.collections.clone());
     for part in parts {
         for (saved, other) in collections.iter_mut().zip(&part.collections) {
+            saved.has_joined |= other.has_joined;
             match (saved.reduction, other.reduction) {
                 (Some(one), Some(another)) if one != another => {
                     return Err(under_way(&name(saved.chare)));

@@ -280,6 +280,24 @@ fn what_would_be_lost_is_a_reason_for_no_checkpoint_and_the_job_goes_on() {
     assert!(reason.ends_with("waits for load balancing"), "{reason}");
 }
 
+#[test]
+fn arrays_that_take_part_in_load_balancing_do_so_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let Program { job, dense, sparse, .. } = Program::new(3);
+    job.runtimes[2].join_balancing(sparse);
+    job.work();
+    assert_eq!(job.checkpoint(directory.path()), "");
+    let again = Job::restart(2, directory.path()).unwrap();
+    // The balancer lets all elements migrate.
+    let here = again.runtimes[0].indexes(dense);
+    again.runtimes[0].broadcast(broadcast(dense, SYNCHRONIZE, &[]));
+    again.work();
+    assert_eq!(again.runtimes[0].indexes(dense), here, "the other array is not ready");
+    again.runtimes[0].broadcast(broadcast(sparse, SYNCHRONIZE, &[]));
+    again.work();
+    assert_ne!(again.runtimes[0].indexes(dense), here);
+}
+
 fn contribute_one(runtime: &Runtime, section: SectionId, index: Index) -> Result<u32, ActorError> {
     let id = ChareId { collection: section.collection, index };
     let callback = Some(ChareCallback::Function { rank: 0, function: SUM });
