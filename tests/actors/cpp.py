@@ -51,6 +51,7 @@ FAILURES = {
     "constructor throws": r"constructor Victim\(int\) of Victim\[3\] failed: no such victim",
     "pack throws": r"packing of Victim\[3\] failed: cannot be packed",
     "packs more": r"packing of Victim\[3\] failed: more bytes are written than were measured",
+    "destructor fails": r"destruction of Victim\[3\] failed: cannot be destroyed",
     "measuring throws": r"packing of Victim\[3\] failed: cannot be measured at first",
     "wrong index": r"Victim::nothing\(\) was invoked on Victim\[77\], but the array has no element",
     "wrong index in main": r"main function failed: .* on Victim\[-1\], but the array has no element",

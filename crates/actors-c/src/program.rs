@@ -257,13 +257,14 @@ impl Chares for Program {
         Ok(object.expose_provenance() as ObjectId)
     }
 
-    fn destroy(&self, _: &Runtime, chare: u32, target: ObjectId) {
-        let Ok(chare) = self.chare(chare) else { return };
+    fn destroy(&self, _: &Runtime, chare: u32, target: ObjectId) -> Result<(), String> {
+        let chare = self.chare(chare)?;
         if let Some(destroy) = chare.destroy {
             // SAFETY: the function is called as the header says. The object exists (`object`), and
             // the runtime has forgotten it.
             unsafe { destroy(chare.context, object(target)) };
         }
+        outcome()
     }
 
     fn combine(&self, reducer: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {

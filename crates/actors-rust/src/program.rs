@@ -98,8 +98,9 @@ impl Chares for RustProgram {
         Ok(self.registry.insert(guarded(|| chare.unpack(packed))?))
     }
 
-    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) {
+    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) -> Result<(), String> {
         self.registry.remove(object);
+        Ok(())
     }
 
     fn call_back(&self, _: &Runtime, function: u64, value: &[u8]) -> Result<(), String> {

@@ -150,7 +150,10 @@ pub trait Chares {
     ) -> Result<ObjectId, String>;
 
     /// Destroys an object of this type.
-    fn destroy(&self, runtime: &Runtime, chare: u32, object: ObjectId);
+    ///
+    /// # Errors
+    /// That has failed.
+    fn destroy(&self, runtime: &Runtime, chare: u32, object: ObjectId) -> Result<(), String>;
 
     /// Combines two values that chares contribute to a reduction with a reducer of the program
     /// ([`crate::reducers::PROGRAM_REDUCERS`]): the second into the first.

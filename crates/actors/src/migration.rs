@@ -2,7 +2,7 @@
 
 use crate::broadcast::Departure;
 use crate::chares::ChareId;
-use crate::collection::{ArrayElement, Deferred};
+use crate::collection::{ArrayElement, Deferred, ObjectId};
 use crate::control::CollectionMessage;
 use crate::error::ActorError;
 use crate::index::Index;
@@ -56,8 +56,8 @@ impl Runtime {
         self.chares.leaves(self, chare, object);
         let packed = self.chares.pack(self, chare, object, arrival(id, &element));
         let mut message =
-            packed.map_err(|reason| self.not_moved(chare, "packing", index, reason))?;
-        self.chares.destroy(self, chare, object);
+            packed.map_err(|reason| self.object_failed(chare, "packing", index, reason))?;
+        self.destroy(chare, object, index)?;
         append_memberships(&mut message, &element.memberships);
         {
             let mut state = self.state.borrow_mut();
@@ -120,7 +120,8 @@ impl Runtime {
         };
         let begun = self.method_begins();
         let object = self.chares.unpack(self, chare, id, packed);
-        let object = object.map_err(|reason| self.not_moved(chare, "unpacking", index, reason))?;
+        let object =
+            object.map_err(|reason| self.object_failed(chare, "unpacking", index, reason))?;
         let mut state = self.state.borrow_mut();
         let collection = state.collections.get_mut(&id.collection);
         if let Some(element) = collection.and_then(|known| known.element_mut(&index)) {
@@ -133,7 +134,12 @@ impl Runtime {
         self.returned(id)
     }
 
-    fn not_moved(&self, chare: u32, what: &str, index: Index, reason: String) -> ActorError {
+    fn destroy(&self, chare: u32, object: ObjectId, index: Index) -> Processed {
+        let destroyed = self.chares.destroy(self, chare, object);
+        destroyed.map_err(|reason| self.object_failed(chare, "destruction", index, reason))
+    }
+
+    fn object_failed(&self, chare: u32, what: &str, index: Index, reason: String) -> ActorError {
         let (chare, method) = (self.chares.chare_name(chare), what.into());
         ActorError::Method { chare, method, index, reason }
     }
@@ -154,7 +160,7 @@ impl Runtime {
             (element.object, chare, steps, rounds, element.memberships)
         };
         if let Some(object) = object {
-            self.chares.destroy(self, chare, object);
+            self.destroy(chare, object, id.index)?;
         }
         self.follow_rounds(id.collection, rounds);
         self.follow(id.collection, chare, steps)?;

@@ -77,7 +77,9 @@ impl Chares for Workers {
         Ok(0)
     }
 
-    fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) {}
+    fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) -> Result<(), String> {
+        Ok(())
+    }
 
     fn chare_type(&self, _: u32) -> u32 {
         0

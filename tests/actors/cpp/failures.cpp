@@ -17,6 +17,10 @@ struct Victim : Chare<Victim> {
         if (value == index())
             throw std::runtime_error("no such victim");
     }
+    ~Victim() {
+        if (text == "immortal")
+            towpath_fail("cannot be destroyed");
+    }
     void serialize(auto &archive) {
         bool packs = !std::remove_cvref_t<decltype(archive)>::reads;
         if (text == "unmeasurable" && packs && !std::exchange(is_measured, true))
@@ -88,6 +92,10 @@ struct Victim : Chare<Victim> {
         throw std::runtime_error("thrown in a task");
     }
     void leave() { destroy(); }
+    void leave_with(std::string what) {
+        text = what;
+        destroy();
+    }
     void make_object() { Victim victim; }
     std::vector<double> memory;
     void put_too_much() {
@@ -200,6 +208,7 @@ const std::map<std::string, Case> cases{
     {"constructor throws", [] { create_array<Victim>({4}, 3); }},
     {"pack throws", [] { last().send<&Victim::move_with>("unpackable"); }},
     {"packs more", [] { last().send<&Victim::move_with>("grows"); }},
+    {"destructor fails", [] { last().send<&Victim::leave_with>("immortal"); }},
     {"measuring throws", [] { last().send<&Victim::move_with>("unmeasurable"); }},
     {"wrong index", [] { last().send<&Victim::invoke_wrong>(); }},
     {"wrong index in main", [] { make()[-1].send<&Victim::nothing>(); }},

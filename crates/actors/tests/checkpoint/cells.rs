@@ -145,8 +145,9 @@ impl Chares for Cells {
         Ok(self.add(chare, state.map_err(|_| "not a multiple of eight bytes")?))
     }
 
-    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) {
+    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) -> Result<(), String> {
         self.objects.borrow_mut().remove(&object);
+        Ok(())
     }
 
     fn combine(&self, _: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {

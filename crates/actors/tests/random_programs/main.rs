@@ -301,11 +301,13 @@ impl Chares for Workers {
         Ok(self.add(id.index, u64::from_ne_bytes(invoked)))
     }
 
-    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) {
+    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) -> Result<(), String> {
         // What has been packed has not died.
-        let Some((index, invoked)) = self.objects.borrow_mut().remove(&object) else { return };
+        let removed = self.objects.borrow_mut().remove(&object);
+        let Some((index, invoked)) = removed else { return Ok(()) };
         self.job.model.borrow_mut().died(index, invoked);
         self.job.reserved.borrow_mut().remove(&index);
+        Ok(())
     }
 
     fn combine(&self, _: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {

@@ -56,7 +56,9 @@ impl Chares for Stateless {
         Ok(0)
     }
 
-    fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) {}
+    fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) -> Result<(), String> {
+        Ok(())
+    }
 
     fn combine(&self, _: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {
         if into.len() != value.len() {
