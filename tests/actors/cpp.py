@@ -52,6 +52,7 @@ FAILURES = {
     "pack throws": r"packing of Victim\[3\] failed: cannot be packed",
     "packs more": r"packing of Victim\[3\] failed: more bytes are written than were measured",
     "destructor fails": r"destruction of Victim\[3\] failed: cannot be destroyed",
+    "balanced and throws": r"Tired::resume_from_sync\(\) after .* of Tired\[0\] failed: cannot go on",
     "measuring throws": r"packing of Victim\[3\] failed: cannot be measured at first",
     "wrong index": r"Victim::nothing\(\) was invoked on Victim\[77\], but the array has no element",
     "wrong index in main": r"main function failed: .* on Victim\[-1\], but the array has no element",

@@ -181,6 +181,11 @@ impl Chares for Program {
         self.call(runtime, entry, id, target, ActorMessage::new(header, 0).into())
     }
 
+    fn resuming_method(&self, chare: u32) -> String {
+        let entry = self.parts.resumes.of(chare);
+        entry.map_or_else(|| "method".into(), |entry| self.entry_name(entry.number))
+    }
+
     fn resume(&self, runtime: &Runtime, method: u64) -> Result<(), String> {
         threads::resume(runtime, method)
     }

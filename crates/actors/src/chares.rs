@@ -97,6 +97,12 @@ pub trait Chares {
         Ok(())
     }
 
+    /// The name of that method, for messages to the user.
+    fn resuming_method(&self, chare: u32) -> String {
+        let _ = chare;
+        "method".into()
+    }
+
     /// An object of this type is about to be packed because it leaves this rank: it is destroyed
     /// then. It is packed for a checkpoint without that.
     fn leaves(&self, runtime: &Runtime, chare: u32, object: ObjectId) {

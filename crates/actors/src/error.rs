@@ -65,7 +65,7 @@ pub enum ActorError {
     /// An element is ready and says so again.
     #[error(
         "at_sync was called for {chare}{index}, which waits for load balancing already; call it again \
-         after ResumeFromSync"
+         once it has gone on"
     )]
     ReadyTwice { chare: String, index: Index },
     /// Only elements of arrays are balanced.

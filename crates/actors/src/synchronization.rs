@@ -6,7 +6,7 @@
 
 use crate::balance::messages::BalanceMessage;
 use crate::chares::ChareId;
-use crate::collection::{ArrayElement, CollectionId};
+use crate::collection::{ArrayElement, CollectionId, NO_TYPE};
 use crate::control::CollectionMessage;
 use crate::error::ActorError;
 use crate::message::{ActorHeader, ActorMessage, COPY, MessageKind, SYNCHRONIZED};
@@ -129,7 +129,7 @@ impl Runtime {
         }
     }
 
-    /// Calls `ResumeFromSync` of an object.
+    /// Calls the method with which an object goes on.
     pub(crate) fn resume_object(&self, id: ChareId, object: u64) -> Processed {
         let begun = self.method_begins();
         let result = self.chares.resume_from_sync(self, id, object);
@@ -137,7 +137,10 @@ impl Runtime {
         self.returned(id)?;
         result.map_err(|reason| {
             let (chare, _) = self.named(id, 0);
-            ActorError::Method { chare, method: "ResumeFromSync".into(), index: id.index, reason }
+            let state = self.state.borrow();
+            let its = state.collections.get(&id.collection).map_or(NO_TYPE, |known| known.chare);
+            let method = self.chares.resuming_method(its);
+            ActorError::Method { chare, method, index: id.index, reason }
         })
     }
 }

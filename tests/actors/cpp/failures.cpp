@@ -159,6 +159,13 @@ struct Caught : Chare<Caught> {
     void fails() { throw Error("not caught"); }
 };
 
+// Cannot go on after load balancing.
+struct Tired : Chare<Tired> {
+    void serialize(auto &) {}
+    void get_ready() { at_sync(); }
+    void resume_from_sync() { throw Error("cannot go on"); }
+};
+
 void send_raw(CollectionProxy<Victim> victims, const char *bytes, std::size_t count) {
     towpath_message message;
     towpath_message_new(count, &message);
@@ -203,6 +210,7 @@ const std::map<std::string, Case> cases{
     {"failure nobody awaits", [] {
          static_cast<void>(create_group<Caught>(true)[2].call<&Caught::fails>());
      }},
+    {"balanced and throws", [] { create_array<Tired>({1})[0].send<&Tired::get_ready>(); }},
     {"all throw", [] { make().send<&Victim::throws>(); }},
     {"throws a number", [] { last().send<&Victim::throws_number>(); }},
     {"constructor throws", [] { create_array<Victim>({4}, 3); }},
