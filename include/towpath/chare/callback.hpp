@@ -177,28 +177,28 @@ struct FunctionValue {
 template <class Function>
     requires requires { &Function::operator(); }
 struct FunctionValue<Function> : FunctionValue<decltype(&Function::operator())> {};
-template <>
-struct FunctionValue<void (*)()> {
+template <bool N>
+struct FunctionValue<void (*)() noexcept(N)> {
     using type = void;
 };
-template <class V>
-struct FunctionValue<void (*)(V)> {
+template <class V, bool N>
+struct FunctionValue<void (*)(V) noexcept(N)> {
     using type = std::decay_t<V>;
 };
-template <class C>
-struct FunctionValue<void (C::*)() const> {
+template <class C, bool N>
+struct FunctionValue<void (C::*)() const noexcept(N)> {
     using type = void;
 };
-template <class C>
-struct FunctionValue<void (C::*)()> {
+template <class C, bool N>
+struct FunctionValue<void (C::*)() noexcept(N)> {
     using type = void;
 };
-template <class C, class V>
-struct FunctionValue<void (C::*)(V) const> {
+template <class C, class V, bool N>
+struct FunctionValue<void (C::*)(V) const noexcept(N)> {
     using type = std::decay_t<V>;
 };
-template <class C, class V>
-struct FunctionValue<void (C::*)(V)> {
+template <class C, class V, bool N>
+struct FunctionValue<void (C::*)(V) noexcept(N)> {
     using type = std::decay_t<V>;
 };
 

@@ -165,7 +165,7 @@ Task<> test_callbacks(CollectionProxy<Part> parts) {
     }
     Future<int> add, again;
     int calls = 0;
-    parts.send<&Part::numbers>(callback([&](int value) { calls += value; }),
+    parts.send<&Part::numbers>(callback([&](int value) noexcept { calls += value; }),
                                callback([&calls](const double &) mutable { ++calls; }), Callback(),
                                callback([&](float) { ++calls; }));
     co_await quiescence();
