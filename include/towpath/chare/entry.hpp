@@ -153,8 +153,11 @@ std::string entry_name() {
 // `co_await` throws.
 template <class T>
 bool tells_callers(const T &object) {
-    if constexpr (requires { bool{object.failures_reach_callers}; })
+    if constexpr (requires { object.failures_reach_callers; }) {
+        using Setting = std::remove_cvref_t<decltype(object.failures_reach_callers)>;
+        static_assert(std::is_same_v<Setting, bool>, "failures_reach_callers is a bool");
         return object.failures_reach_callers;
+    }
     return false;
 }
 

@@ -33,6 +33,13 @@ struct Cell : Chare<Cell> {
     View<const int> gives_view() { return {}; }
 };
 
+struct Caught : Chare<Caught> {
+#if defined(setting_of_a_number) // failures_reach_callers is a bool
+    int failures_reach_callers = 1;
+#endif
+    void work() {}
+};
+
 struct Stays : Chare<Stays> {
     void leave() {
 #if defined(migrate_without_serialize) // a chare that migrates has a constructor without parameters
@@ -195,4 +202,9 @@ struct Balanced : Chare<Balanced> {
 #endif
 };
 
-int main() { return run([] { create_group<Other>(); }); }
+int main() {
+    return run([] {
+        create_group<Other>();
+        static_cast<void>(create_group<Caught>()[0].call<&Caught::work>());
+    });
+}
