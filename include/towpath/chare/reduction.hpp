@@ -55,8 +55,8 @@ struct ReducerRecord {
 
     static std::string name() {
         std::string operation = type_name<Operation>();
-        // GCC calls all lambdas of a function the same.
-        if (operation.find("<lambda") != std::string::npos)
+        // GCC calls all lambdas of a function the same, Clang those of a template.
+        if (operation.find("lambda") != std::string::npos)
             operation += std::string(" ") + typeid(Operation).name();
         return operation + " of " + type_name<T>();
     }
