@@ -1,20 +1,25 @@
 //! Lists of values: the number of bytes and a tag, 32 bits each, then the bytes, filled up to a
 //! multiple of 8. The tag is the reducer of a part of a tuple, and 0 in a set.
 
-use super::{Combine, TUPLE, combine};
+use super::{CONCAT, Combine, SET, TUPLE, combine};
 
 /// Bytes in front of a value, and what its bytes are filled up to.
 const FRONT: usize = 8;
 
 /// Appends a value to a list.
 pub(super) fn push(list: &mut Vec<u8>, tag: u32, value: &[u8]) -> Result<(), String> {
-    let bytes = u32::try_from(value.len());
-    let bytes = bytes.map_err(|_| "one value of a set or tuple has 4 GiB or more".to_owned())?;
-    list.extend(bytes.to_ne_bytes());
+    list.extend(length(value.len())?);
     list.extend(tag.to_ne_bytes());
     list.extend_from_slice(value);
     list.resize(list.len().next_multiple_of(FRONT), 0);
     Ok(())
+}
+
+/// How a list says that a value has so many bytes.
+fn length(bytes: usize) -> Result<[u8; 4], String> {
+    let bytes = u32::try_from(bytes);
+    let bytes = bytes.map_err(|_| "one value of a set or tuple has 4 GiB or more".to_owned())?;
+    Ok(bytes.to_ne_bytes())
 }
 
 /// What elements contribute with [`super::TUPLE`]: each reducer with its value.
@@ -65,17 +70,49 @@ pub(super) fn changed(
     Ok(all)
 }
 
-/// Combines two tuples part by part.
-pub(super) fn combined(into: &[u8], value: &[u8], program: Combine) -> Result<Vec<u8>, String> {
+/// Combines two tuples part by part: the second into the first.
+pub(super) fn combine_tuples(
+    into: &mut Vec<u8>,
+    value: &[u8],
+    program: Combine,
+) -> Result<(), String> {
     let (one, other) = (parts_of_tuple(into)?, parts_of_tuple(value)?);
     if !one.iter().map(|part| part.0).eq(other.iter().map(|part| part.0)) {
         return Err("elements contribute tuples of different reducers".into());
     }
-    let mut all = Vec::with_capacity(into.len());
-    for ((reducer, into), (_, value)) in one.into_iter().zip(other) {
-        let mut into = into.to_vec();
-        combine(reducer, &mut into, value, program)?;
-        push(&mut all, reducer, &into)?;
+    let mut at = 0;
+    for (reducer, value) in other {
+        at = combine_part(into, at, reducer, value, program)?;
     }
-    Ok(all)
+    Ok(())
+}
+
+/// Combines a value into the part of a tuple that begins there: where the next part begins.
+fn combine_part(
+    list: &mut Vec<u8>,
+    at: usize,
+    reducer: u32,
+    value: &[u8],
+    program: Combine,
+) -> Result<usize, String> {
+    let begin = at + FRONT;
+    let before = list[at..].first_chunk().copied().map_or(0, u32::from_ne_bytes) as usize;
+    let (end, filled) = (begin + before, begin + before.next_multiple_of(FRONT));
+    let after = if matches!(reducer, CONCAT | SET) {
+        // Such a part grows with each contribution, so it is not copied.
+        let after = before + value.len();
+        let fill = after.next_multiple_of(FRONT) - after;
+        list.splice(end..filled, value.iter().copied().chain(std::iter::repeat_n(0, fill)));
+        after
+    } else {
+        let mut part = list[begin..end].to_vec();
+        combine(reducer, &mut part, value, program)?;
+        let after = part.len();
+        part.resize(after.next_multiple_of(FRONT), 0);
+        list.splice(begin..filled, part);
+        after
+    };
+    let said = length(after)?;
+    list[at..][..said.len()].copy_from_slice(&said);
+    Ok(begin + after.next_multiple_of(FRONT))
 }

@@ -153,7 +153,7 @@ pub(crate) fn combine(
             }
             into[..size_of::<u64>()].copy_from_slice(&all.to_ne_bytes());
         }
-        TUPLE => *into = items::combined(into, value, program)?,
+        TUPLE => items::combine_tuples(into, value, program)?,
         _ => {
             numbers::check(reducer, value)?;
             if into.len() != value.len() || !numbers::combine(reducer, into, value) {
@@ -217,6 +217,38 @@ mod tests {
         assert!(all(TUPLE, &[&one, &other]).unwrap_err().contains("different"));
         assert!(all(TUPLE, &[b"123"]).is_err(), "no list");
         assert!(all(TUPLE, &[&tuple(&[(TUPLE, b"")]).unwrap()]).is_err(), "a tuple in a tuple");
+    }
+
+    #[test]
+    fn a_tuple_grows_in_place_and_its_parts_do_not_mix() {
+        let sum = of_numbers(NumberOperation::Sum, NumberType::I32);
+        let own: Combine = &|_, into, value| {
+            into.truncate(into.len().abs_diff(value.len()));
+            Ok(())
+        };
+        let value = |number: u8| {
+            let text = &[number; 11][..usize::from(number % 11)];
+            let number = i32::from(number).to_ne_bytes();
+            let parts = [(SET, text), (PROGRAM_REDUCERS, text), (CONCAT, text), (sum, &number[..])];
+            prepared(TUPLE, tuple(&[&parts[..], &[(SET, &text[..3.min(text.len())])]].concat())?)
+        };
+        let mut all = value(0).unwrap();
+        all.reserve(100_000);
+        let place = all.as_ptr();
+        for number in 1..=200 {
+            combine(TUPLE, &mut all, &value(number).unwrap(), own).unwrap();
+        }
+        assert_eq!(all.as_ptr(), place, "nothing was copied");
+        let parts_of_all = parts(&all).unwrap();
+        let texts = |longest: usize| {
+            (0..=200_u8).map(move |number| vec![number; usize::from(number % 11).min(longest)])
+        };
+        for (at, longest) in [(0, 11), (4, 3)] {
+            let values = parts(parts_of_all[at].1).unwrap();
+            assert!(values.into_iter().map(|(_, value)| value.to_vec()).eq(texts(longest)));
+        }
+        assert_eq!(parts_of_all[2].1, texts(11).flatten().collect::<Vec<u8>>());
+        assert_eq!(parts_of_all[3].1, (200 * 201 / 2_i32).to_ne_bytes());
     }
 
     #[test]
