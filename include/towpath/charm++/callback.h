@@ -22,13 +22,23 @@ public:
           data(own.data()), length(bytes) {}
     // The message was kept.
     explicit CkDataMsg(const towpath_message &message)
-        : kept(message), data(static_cast<char *>(message.payload)), length(message.bytes),
-          reference(message.reference) {}
+        : kept(message), data(static_cast<char *>(message.payload)), length(message.bytes) {
+        CkSetRefNum(this, static_cast<int>(message.reference));
+    }
     CkDataMsg(const CkDataMsg &) = delete;
-    ~CkDataMsg() {
+    virtual ~CkDataMsg() {
         if (kept.payload != nullptr)
             towpath_message_free(&kept);
     }
+    // Programs that have it as a void * free it as any message.
+    static void *operator new(std::size_t bytes) {
+        void *object = ck::allocate_message(bytes);
+        ck::MessageHeader::of(object)->destroy = [](void *it) {
+            delete static_cast<CkDataMsg *>(it);
+        };
+        return object;
+    }
+    static void operator delete(void *object) { ck::free_message(object); }
     static CkDataMsg *buildNew(int size, const void *data) {
         return new CkDataMsg(data, static_cast<std::size_t>(size));
     }
@@ -46,16 +56,7 @@ public:
 
 private:
     std::size_t length;
-
-public:
-    std::uint32_t reference = 0;
 };
-
-inline int CkGetRefNum(const CkDataMsg *message) { return static_cast<int>(message->reference); }
-inline void CkSetRefNum(CkDataMsg *message, int reference) {
-    message->reference = static_cast<std::uint32_t>(reference);
-}
-inline void CkFreeMsg(CkDataMsg *message) { delete message; }
 
 namespace ck {
 
@@ -214,8 +215,8 @@ public:
         if (message == nullptr)
             return send();
         CkCallback with = *this;
-        if (message->reference != 0)
-            with.c.reference = message->reference;
+        if (int reference = CkGetRefNum(message))
+            with.setRefNum(reference);
         with.send(message->getSize(), message->getData());
         delete message;
     }

@@ -24,6 +24,8 @@ struct alignas(16) MessageHeader {
     towpath_message owner; // as it was when the payload was made or kept
     std::uint64_t bytes;   // of the object and its arrays
     ReplyTo reply;         // of a synchronous method
+    // What deletes an object with a destructor, such as a result; others are memory only.
+    void (*destroy)(void *object) = nullptr;
 
     static MessageHeader *of(const void *object) {
         return static_cast<MessageHeader *>(const_cast<void *>(object)) - 1;
@@ -41,11 +43,21 @@ inline void *allocate_message(std::size_t bytes) {
     return header->object();
 }
 
+// The memory of an object.
 inline void free_message(void *object) {
     if (object != nullptr) {
         towpath_message owner = MessageHeader::of(object)->owner;
         towpath_message_free(&owner);
     }
+}
+
+// Deletes an object of any type.
+inline void destroy_message(void *object) {
+    if (object == nullptr)
+        return;
+    if (auto destroy = MessageHeader::of(object)->destroy)
+        return destroy(object);
+    free_message(object);
 }
 
 // The message to send, of which the program gives up the object.
@@ -146,7 +158,7 @@ inline void *CkAllocBuffer(const void *message, int bytes) {
     ck::copy_header(message, other);
     return other;
 }
-inline void CkFreeMsg(void *message) { ck::free_message(message); }
+inline void CkFreeMsg(void *message) { ck::destroy_message(message); }
 
 // A copy of a message, with its pointers to arrays.
 template <class M> inline M *ckCopyMsg(M *original) {
@@ -191,7 +203,7 @@ public:
 };
 
 // What the main chare gets.
-class CkArgMsg : public CkMessage {
+class CkArgMsg : public ck::MessageOf<CkArgMsg> {
 public:
     int argc = 0;
     char **argv = nullptr;

@@ -204,15 +204,15 @@ struct Reducer {
     void apply(Combined &into, const void *value, std::size_t bytes) const {
         if (combine != nullptr)
             return combine(into, value, bytes);
-        CkReductionMsg first(into.data(), into.size());
-        CkReductionMsg second(value, bytes);
-        CkReductionMsg *both[2] = {&first, &second};
+        auto first = std::make_unique<CkReductionMsg>(into.data(), into.size());
+        auto second = std::make_unique<CkReductionMsg>(value, bytes);
+        CkReductionMsg *both[2] = {first.get(), second.get()};
         CkReductionMsg *result = function(2, both);
         into.resize(static_cast<std::size_t>(result->getSize()));
         if (result->getSize() != 0)
             std::memcpy(into.data(), result->getData(),
                         static_cast<std::size_t>(result->getSize()));
-        if (result != &first && result != &second)
+        if (result != first.get() && result != second.get())
             delete result;
     }
 };
@@ -333,7 +333,7 @@ template <class M> inline towpath_message as_message(M *message) {
         towpath_message_new(static_cast<std::size_t>(message->getSize()), &copy);
         if (copy.bytes != 0)
             std::memcpy(copy.payload, message->getData(), copy.bytes);
-        copy.reference = message->reference;
+        copy.reference = static_cast<std::uint32_t>(CkGetRefNum(message));
         delete message;
         return copy;
     } else {

@@ -43,6 +43,14 @@ static void noted(void *parameter, void *message) {
     mainProxy.noted(0);
 }
 
+// Most functions free what they are given as a void *.
+static void freed(void *, void *message) {
+    CkSetRefNum(message, 5);
+    CkAssert(CkGetRefNum(static_cast<CkReductionMsg *>(message)) == 5);
+    CkFreeMsg(message);
+    mainProxy.noted(2);
+}
+
 static void result(void *parameter, int size, void *data) {
     CkAssert(parameter == &results && size == sizeof(int) && *static_cast<int *>(data) == X * Y);
     ++results;
@@ -55,8 +63,8 @@ class Main : public CBase_Main {
     std::vector<int> orders;
 
     void end() {
-        // Two of lines, statistics, tuple, two of the client, order, and the notes.
-        if (++parts == 7 + X * Y) {
+        // Two of lines, statistics, tuple, two of the client, order, freed, and the notes.
+        if (++parts == 8 + X * Y) {
             CkAssert(notes == X * Y && results == 1);
             CkPrintf("ok\n");
             CkExit();
@@ -65,8 +73,9 @@ class Main : public CBase_Main {
 
 public:
     explicit Main(CkArgMsg *m) {
-        delete m;
+        CkFreeMsg(m);
         mainProxy = thisProxy;
+        CkCallback(freed, nullptr).send(sizeof parts, &parts);
         CkArrayOptions options(X, Y);
         options.setMap(CProxy_Reversed::ckNew());
         cells = CProxy_Cell::ckNew(options);
