@@ -3,11 +3,13 @@
 #ifndef TOWPATH_CHARM_MESSAGES_H
 #define TOWPATH_CHARM_MESSAGES_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <new>
+#include <string>
 #include <type_traits>
 
 #include "waiting.h"
@@ -19,6 +21,8 @@ class CkMessage {};
 
 namespace ck {
 
+constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 15) & ~std::size_t{15}; }
+
 // Before the object in the payload.
 struct alignas(16) MessageHeader {
     towpath_message owner; // as it was when the payload was made or kept
@@ -26,20 +30,37 @@ struct alignas(16) MessageHeader {
     ReplyTo reply;         // of a synchronous method
     // What deletes an object with a destructor, such as a result; others are memory only.
     void (*destroy)(void *object) = nullptr;
+    // Of the memory for a priority, whose words are behind the arrays if an integer has less.
+    std::uint32_t priority_bits = 0;
+    // Whether the priority is a string of bits, and no integer.
+    bool has_bits = false;
 
     static MessageHeader *of(const void *object) {
         return static_cast<MessageHeader *>(const_cast<void *>(object)) - 1;
     }
     void *object() { return this + 1; }
+    std::size_t priority_words() const {
+        return std::max<std::size_t>((std::size_t{priority_bits} + 31) / 32, 1);
+    }
+    void *priority() {
+        return priority_bits <= 32 ? static_cast<void *>(&owner.priority)
+                                   : static_cast<char *>(object()) + rounded(bytes);
+    }
 };
 
-constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 15) & ~std::size_t{15}; }
-
-// Memory for an object of so many bytes, in a message.
-inline void *allocate_message(std::size_t bytes) {
-    towpath_message owner;
-    towpath_message_new(sizeof(MessageHeader) + bytes, &owner);
-    auto *header = new (owner.payload) MessageHeader{owner, bytes, {}};
+// Memory for an object of so many bytes, and a priority, in a message.
+inline void *allocate_message(std::size_t bytes, int priority_bits = 0) {
+    if (priority_bits < 0)
+        fail("a message is made with a priority of " + std::to_string(priority_bits) + " bits");
+    MessageHeader made = {{}, bytes, {}};
+    made.priority_bits = static_cast<std::uint32_t>(priority_bits);
+    made.has_bits = priority_bits > 32;
+    std::size_t priority = made.has_bits ? made.priority_words() * sizeof(std::uint32_t) : 0;
+    towpath_message_new(sizeof made + (priority == 0 ? bytes : rounded(bytes) + priority),
+                        &made.owner);
+    auto *header = new (made.owner.payload) MessageHeader(made);
+    if (made.has_bits)
+        std::memset(header->priority(), 0, priority);
     return header->object();
 }
 
@@ -62,7 +83,20 @@ inline void destroy_message(void *object) {
 
 // The message to send, of which the program gives up the object.
 inline towpath_message take_message(void *object) {
-    return MessageHeader::of(object)->owner;
+    MessageHeader *header = MessageHeader::of(object);
+    towpath_message owner = header->owner;
+    if (!header->has_bits || (owner.flags & TOWPATH_PRIORITY) == 0)
+        return owner;
+    // The library has such a priority in front of the payload.
+    towpath_message prioritized;
+    std::uint32_t bits = header->priority_bits == 0 ? 32 : header->priority_bits;
+    check(towpath_message_new_prioritized(
+        owner.bytes, static_cast<const std::uint32_t *>(header->priority()), bits, &prioritized));
+    std::memcpy(prioritized.payload, owner.payload, owner.bytes);
+    prioritized.flags |= owner.flags;
+    prioritized.reference = owner.reference;
+    towpath_message_free(&owner);
+    return prioritized;
 }
 
 // The header in a message that has arrived.
@@ -76,18 +110,24 @@ inline MessageHeader *message_header(const towpath_message &message) {
 // The object in it.
 inline void *message_object(const towpath_message &message) {
     MessageHeader *header = message_header(message);
+    // The library has a string of bits as an integer.
+    std::int32_t priority = header->has_bits ? header->owner.priority : message.priority;
     header->owner = message;
+    header->owner.priority = priority;
     return header->object();
 }
 
-// What a message is sent with.
-inline void copy_header(const void *from_object, void *to_object) {
-    const MessageHeader *from = MessageHeader::of(from_object);
-    MessageHeader *to = MessageHeader::of(to_object);
+// Memory for an object of so many bytes, which is sent with what another one is sent with.
+inline void *allocate_like(const void *object, std::size_t bytes) {
+    MessageHeader *from = MessageHeader::of(object);
+    void *made = allocate_message(bytes, static_cast<int>(from->priority_bits));
+    MessageHeader *to = MessageHeader::of(made);
     to->owner.flags = from->owner.flags;
-    to->owner.priority = from->owner.priority;
     to->owner.reference = from->owner.reference;
     to->reply = from->reply;
+    to->has_bits = from->has_bits;
+    std::memcpy(to->priority(), from->priority(), from->priority_words() * sizeof(std::uint32_t));
+    return made;
 }
 
 template <class M> inline void *packed(M *message) { return M::pack(message); }
@@ -98,18 +138,20 @@ public:
     static void *operator new(std::size_t bytes) { return allocate_message(bytes); }
     static void *operator new(std::size_t, void *place) { return place; }
     static void *operator new(std::size_t bytes, int priority_bits) {
-        (void)priority_bits;
-        return allocate_message(bytes);
+        return allocate_message(bytes, priority_bits);
     }
     static void operator delete(void *object) { free_message(object); }
     static void operator delete(void *, void *) {}
     static void operator delete(void *object, int) { free_message(object); }
-    static void *alloc(int, std::size_t bytes, const int *, int) { return allocate_message(bytes); }
+    static void *alloc(int, std::size_t bytes, const int *, int priority_bits) {
+        return allocate_message(bytes, priority_bits);
+    }
 };
 
 // Memory for an object, and for arrays behind it whose places stand between.
 template <class... T>
-inline void *allocate_with_arrays(std::size_t object_bytes, const int *lengths) {
+inline void *allocate_with_arrays(std::size_t object_bytes, const int *lengths,
+                                  int priority_bits = 0) {
     static_assert(((alignof(T) <= 16) && ...), "Arrays of messages are aligned to 16 bytes.");
     std::size_t bytes = rounded(object_bytes) + rounded(sizeof...(T) * sizeof(std::uint64_t));
     std::uint64_t places[sizeof...(T)];
@@ -122,7 +164,7 @@ inline void *allocate_with_arrays(std::size_t object_bytes, const int *lengths) 
         ++number;
     };
     (add(sizeof(T)), ...);
-    void *object = allocate_message(bytes);
+    void *object = allocate_message(bytes, priority_bits);
     std::memcpy(static_cast<char *>(object) + rounded(object_bytes), places, sizeof places);
     return object;
 }
@@ -154,9 +196,7 @@ template <class T> inline void unpack_pointer(void *object, T *&pointer) {
 
 // Memory for another form of a message, whose class packs itself; it is sent like the message.
 inline void *CkAllocBuffer(const void *message, int bytes) {
-    void *other = ck::allocate_message(static_cast<std::size_t>(bytes));
-    ck::copy_header(message, other);
-    return other;
+    return ck::allocate_like(message, static_cast<std::size_t>(bytes));
 }
 inline void CkFreeMsg(void *message) { ck::destroy_message(message); }
 
@@ -164,9 +204,8 @@ inline void CkFreeMsg(void *message) { ck::destroy_message(message); }
 template <class M> inline M *ckCopyMsg(M *original) {
     void *packed = M::pack(original);
     ck::MessageHeader *from = ck::MessageHeader::of(packed);
-    void *copy = ck::allocate_message(from->bytes);
+    void *copy = ck::allocate_like(packed, from->bytes);
     std::memcpy(copy, packed, from->bytes);
-    ck::copy_header(packed, copy);
     M::unpack(packed);
     return static_cast<M *>(M::unpack(copy));
 }
@@ -176,17 +215,21 @@ inline void CkSetRefNum(void *message, int reference) {
 inline int CkGetRefNum(const void *message) {
     return static_cast<int>(ck::MessageHeader::of(message)->owner.reference);
 }
-// The priority of a message, whose priority is used then.
+// The priority of a message, which is used then: as many bits as the message was made with, or an
+// integer.
 inline void *CkPriorityPtr(void *message) {
-    towpath_message &owner = ck::MessageHeader::of(message)->owner;
-    owner.flags |= TOWPATH_PRIORITY;
-    return &owner.priority;
+    ck::MessageHeader *header = ck::MessageHeader::of(message);
+    header->owner.flags |= TOWPATH_PRIORITY;
+    return header->priority();
 }
 
 enum { CK_QUEUEING_FIFO, CK_QUEUEING_LIFO, CK_QUEUEING_IFIFO, CK_QUEUEING_ILIFO,
        CK_QUEUEING_BFIFO, CK_QUEUEING_BLIFO };
-inline void CkSetQueueing(void *message, int) {
-    ck::MessageHeader::of(message)->owner.flags |= TOWPATH_PRIORITY;
+// A priority of 32 bits or less is an integer, unless this says that it is a string of bits.
+inline void CkSetQueueing(void *message, int queueing) {
+    ck::MessageHeader *header = ck::MessageHeader::of(message);
+    header->owner.flags |= TOWPATH_PRIORITY;
+    header->has_bits |= queueing == CK_QUEUEING_BFIFO || queueing == CK_QUEUEING_BLIFO;
 }
 
 // How a message is sent.

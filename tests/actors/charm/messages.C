@@ -64,8 +64,22 @@ static void check(const Arrays *m, int count) {
         CkAssert(m->numbers[i] == i && m->values[i + 1] == (i + 1) / 2.0);
 }
 
+static const unsigned MIDDLE = 0x80000000u;
+
+// The message of this number, with a priority of two words.
+static Plain *ranked(int number, unsigned first, unsigned second) {
+    Plain *m = new (64) Plain;
+    auto *priority = static_cast<unsigned *>(CkPriorityPtr(m));
+    priority[0] = first;
+    priority[1] = second;
+    m->number = number;
+    m->value = 0;
+    CkSetRefNum(m, 10 + number);
+    return m;
+}
+
 class Main : public CBase_Main {
-    int seen = 0, order = 0;
+    int seen = 0, order = 0, rankedSeen = 0;
     bool was_first = false;
     CProxy_Worker workers;
     CProxy_Branch branches;
@@ -95,6 +109,43 @@ public:
         late.setPriority(5);
         thisProxy.low(2, &late);
         thisProxy.low(1, &urgent);
+        sendRanked();
+    }
+    // The most urgent one comes first.
+    void sendRanked() {
+        Arrays *last = new (2, 3, 64) Arrays;
+        auto *priority = static_cast<unsigned *>(CkPriorityPtr(last));
+        priority[0] = ~0u;
+        priority[1] = 1;
+        last->numbers[1] = 4;
+        thisProxy.rankedLast(static_cast<Arrays *>(ckCopyMsg(last)));
+        delete last;
+        Plain *word = new (32) Plain;
+        *static_cast<unsigned *>(CkPriorityPtr(word)) = ~0u;
+        CkSetQueueing(word, CK_QUEUEING_BFIFO);
+        CkSetRefNum(word, 13);
+        word->number = 3;
+        word->value = 0;
+        thisProxy.ranked(word);
+        thisProxy.ranked(::ranked(2, MIDDLE, 1));
+        thisProxy.ranked(::ranked(1, MIDDLE, 0));
+        thisProxy.ranked(::ranked(0, 1, 9));
+    }
+    void ranked(Plain *m) {
+        CkAssert(m->number == rankedSeen && CkGetRefNum(m) == 10 + rankedSeen);
+        ++rankedSeen;
+        // It keeps its priority when it is sent on, and is the next one again.
+        if (m->value == 1 || m->number == 0)
+            return delete m;
+        m->value = 1;
+        --rankedSeen;
+        thisProxy.ranked(m);
+    }
+    void rankedLast(Arrays *m) {
+        CkAssert(rankedSeen == 4 && m->numbers[1] == 4);
+        ++rankedSeen;
+        delete m;
+        end();
     }
     void first() { was_first = true; }
     void low(int number) {
@@ -162,7 +213,10 @@ public:
         delete m;
         ++seen;
         CkAssert(sum == (seen == 6 || seen == 7 ? sum : -1));
-        if (seen == 7) {
+        end();
+    }
+    void end() {
+        if (seen == 7 && rankedSeen == 5) {
             CkPrintf("ok\n");
             CkExit();
         }

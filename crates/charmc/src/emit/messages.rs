@@ -30,7 +30,8 @@ pub(super) fn declare(out: &mut Text, message: &MessageType) {
         line!(out, "  CMessage_{name}();");
         out.line("  static void *operator new(std::size_t ck_bytes);");
         out.line(
-            "  static void *operator new(std::size_t ck_bytes, const int *ck_lengths, int = 0);",
+            "  static void *operator new(std::size_t ck_bytes, const int *ck_lengths, \
+             int ck_priority_bits = 0);",
         );
         out.line("  static void operator delete(void *ck_object) { ck::free_message(ck_object); }");
         let free = "{ ck::free_message(ck_object); }";
@@ -98,19 +99,17 @@ pub(super) fn define(out: &mut Text, message: &MessageType) {
     out.line("}");
     line!(
         out,
-        "{template}void *{base}::operator new(std::size_t ck_bytes, const int *ck_lengths, int) {{"
+        "{template}void *{base}::operator new(std::size_t ck_bytes, const int *ck_lengths, int \
+         ck_priority_bits) {{"
     );
-    line!(out, "  {allocated}ck_lengths);");
+    line!(out, "  {allocated}ck_lengths, ck_priority_bits);");
     out.line("}");
-    let [lengths, _] = forms(message);
-    let list = parameters(&lengths);
-    for priority in ["", ", int"] {
-        line!(
-            out,
-            "{template}void *{base}::operator new(std::size_t ck_bytes, {list}{priority}) {{"
-        );
+    let [lengths, with_priority] = forms(message);
+    for (all, priority) in [(&lengths, "0"), (&with_priority, "ck_priority_bits")] {
+        let list = parameters(all);
+        line!(out, "{template}void *{base}::operator new(std::size_t ck_bytes, {list}) {{");
         line!(out, "  const int ck_lengths[] = {{{}}};", lengths.join(", "));
-        line!(out, "  {allocated}ck_lengths);");
+        line!(out, "  {allocated}ck_lengths, {priority});");
         out.line("}");
     }
 }
