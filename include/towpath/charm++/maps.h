@@ -67,9 +67,12 @@ inline std::unordered_map<std::uint64_t, UsedMap> &used_maps() {
 
 // The branch of a map on this rank is asked about an array.
 inline void use_map(CkGroupID group, CkArrayID array, const CkArrayIndex &extents) {
-    auto *map = cast<CkArrayMap>(local(branch(group.id, CkMyPe())));
-    if (map == nullptr)
+    auto *of_group = static_cast<Chare *>(local(branch(group.id, CkMyPe())));
+    auto *map = dynamic_cast<CkArrayMap *>(of_group);
+    if (of_group == nullptr)
         fail("setMap was given a group that has no branch on the rank which makes the array");
+    if (map == nullptr)
+        fail("setMap was given a group that does not inherit from CkArrayMap");
     used_maps()[array.id] = {map, map->registerArray(extents, array)};
 }
 

@@ -18,6 +18,12 @@ public:
     int procNum(int, const CkArrayIndex &) { return 9; }
 };
 
+class NoMap : public CBase_NoMap {
+public:
+    NoMap() {}
+    explicit NoMap(CkMigrateMessage *) {}
+};
+
 class Main : public CBase_Main {
     std::string kind;
     std::vector<int> ints;
@@ -30,6 +36,8 @@ public:
         CkArrayOptions options(2);
         if (kind == "wrong map")
             options.setMap(CProxy_Wrong::ckNew());
+        if (kind == "no map")
+            options.setMap(CProxy_NoMap::ckNew());
         cells = CProxy_Cell::ckNew(kind, options);
     }
     void ready() {
