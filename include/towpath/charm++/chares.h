@@ -36,7 +36,11 @@ inline std::map<Chare *, void *> &deleted_by_program() {
 // What all chares are.
 class Chare {
 public:
-    Chare() : ck_id(*ck::running().id), thishandle{ck_id} {}
+    Chare() : ck_id(*ck::running().id), thishandle{ck_id} {
+        // Of several bases that are a Chare, the library has the first.
+        if (ck::running().made == nullptr)
+            ck::running().made = this;
+    }
     explicit Chare(CkMigrateMessage *) : Chare() {}
     Chare(const Chare &) = delete;
     virtual ~Chare() { ck::destructed_last() = {this, ck_id}; }

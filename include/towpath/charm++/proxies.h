@@ -46,6 +46,10 @@ inline towpath_chare_id branch(std::uint64_t collection, int rank) {
     return id;
 }
 
+inline bool is_same(const towpath_chare_id &a, const towpath_chare_id &b) {
+    return a.collection == b.collection && CkArrayIndex(a.index) == CkArrayIndex(b.index);
+}
+
 // An entry method, and how its messages are sent.
 struct EntryMethod {
     std::string name;
@@ -94,7 +98,12 @@ inline void broadcast(std::uint64_t collection, const EntryMethod &entry, towpat
 }
 
 // The object of a chare of this rank, or null.
-inline void *local(const towpath_chare_id &id) { return towpath_local(&id); }
+inline void *local(const towpath_chare_id &id) {
+    const Running &now = running();
+    if (now.made != nullptr && is_same(id, *now.id))
+        return now.made;
+    return towpath_local(&id);
+}
 
 // The object that a local method is called of.
 template <class T> inline T *here(T *object, const char *method) {

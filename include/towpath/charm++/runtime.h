@@ -16,6 +16,8 @@
 
 #include "../actors.h"
 
+class Chare;
+
 namespace ck {
 
 // Ends the running method: the job is about to end.
@@ -25,6 +27,8 @@ struct Ending {};
 struct Running {
     const towpath_chare_id *id = nullptr;
     towpath_message *message = nullptr;
+    // That of a constructor, or which has migrated: the library does not have it yet.
+    Chare *made = nullptr;
 };
 
 inline Running &running() {
@@ -36,7 +40,7 @@ inline Running &running() {
 class RunningMethod {
 public:
     RunningMethod(const towpath_chare_id *id, towpath_message *message)
-        : before(std::exchange(running(), Running{id, message})) {}
+        : before(std::exchange(running(), Running{id, message, nullptr})) {}
     RunningMethod(const RunningMethod &) = delete;
     ~RunningMethod() { running() = before; }
 

@@ -14,7 +14,10 @@ class Branch : public CBase_Branch {
     int value = 5;
 
 public:
-    Branch() {}
+    Branch() { check(); }
+    // The group has a branch here already.
+    void check() { CkAssert(thisProxy.ckLocalBranch() == this && thisProxy.same(this)); }
+    bool same(Branch *branch) { return branch == this; }
     explicit Branch(CkMigrateMessage *) : value(0) {}
     void pup(PUP::er &p) override { p | value; }
     bool isRight() const { return value == 5; }
@@ -40,7 +43,10 @@ public:
         }
     }
     void ckAboutToMigrate() override { values[99] = 1; }
-    void ckJustMigrated() override { ++values[99]; }
+    void ckJustMigrated() override {
+        CkAssert(thisProxy[thisIndex].ckLocal() == this);
+        ++values[99];
+    }
     void step() {
         CkAssert(values[0] == steps);
         values[0] = ++steps;
