@@ -2,6 +2,9 @@
 #ifndef TOWPATH_CHARM_CREATION_H
 #define TOWPATH_CHARM_CREATION_H
 
+#include <algorithm>
+#include <vector>
+
 #include "maps.h"
 
 // Extents of an array, and where its elements begin.
@@ -17,13 +20,16 @@ public:
     CkArrayOptions(int n1, int n2, int n3, int n4, int n5, int n6)
         : CkArrayOptions({n1, n2, n3, n4, n5, n6}) {}
 
+    // How many elements it begins with: as many as there can be, if setBounds does not say that.
     CkArrayOptions &setNumInitial(int n) {
-        c.is_filled = 1;
-        return bound({n});
+        first = extents_of({n});
+        if (!is_bounded)
+            bound(first);
+        return *this;
     }
-    CkArrayOptions &setBounds(int n) { return bound({n}); }
-    CkArrayOptions &setBounds(int n1, int n2) { return bound({n1, n2}); }
-    CkArrayOptions &setBounds(int n1, int n2, int n3) { return bound({n1, n2, n3}); }
+    CkArrayOptions &setBounds(int n) { return set_bounds({n}); }
+    CkArrayOptions &setBounds(int n1, int n2) { return set_bounds({n1, n2}); }
+    CkArrayOptions &setBounds(int n1, int n2, int n3) { return set_bounds({n1, n2, n3}); }
     // On which rank each element begins.
     CkArrayOptions &setMap(CkGroupID map) {
         is_in_turn = map.id == CProxy_RRMap::NAME;
@@ -38,30 +44,47 @@ public:
     towpath_collection ck_collection(const towpath_type &type) const {
         towpath_collection made = c;
         made.type = type.number;
+        made.is_filled = !first.empty() && ck_has_all();
         if (is_in_turn && made.map == TOWPATH_BLOCK)
             made.map = TOWPATH_ROUND_ROBIN;
         return made;
     }
+    // Whether it begins with all elements that it can have.
+    bool ck_has_all() const {
+        return std::equal(first.begin(), first.end(), c.extents, c.extents + c.dimensions);
+    }
+    // The extents of the elements that it begins with; none if there are none.
+    const std::vector<std::uint32_t> &ck_first() const { return first; }
     // A map of the program, or none.
     CkGroupID own_map;
 
 private:
     towpath_collection c = {0, 0, TOWPATH_HASH, 0, {}, 0};
+    std::vector<std::uint32_t> first;
+    bool is_bounded = false;
     bool is_in_turn = false;
 
-    CkArrayOptions(std::initializer_list<int> extents) {
-        bound(extents);
-        c.is_filled = 1;
+    CkArrayOptions(std::initializer_list<int> extents) : first(extents_of(extents)) {
+        bound(first);
     }
-    CkArrayOptions &bound(std::initializer_list<int> extents) {
+    CkArrayOptions &set_bounds(std::initializer_list<int> extents) {
+        is_bounded = true;
+        bound(extents_of(extents));
+        return *this;
+    }
+    void bound(const std::vector<std::uint32_t> &extents) {
         c.map = TOWPATH_BLOCK;
-        c.dimensions = 0;
+        c.dimensions = static_cast<std::uint32_t>(extents.size());
+        std::copy(extents.begin(), extents.end(), c.extents);
+    }
+    static std::vector<std::uint32_t> extents_of(std::initializer_list<int> extents) {
+        std::vector<std::uint32_t> all;
         for (int extent : extents) {
             if (extent < 0)
                 CkAbort("an array has a negative extent: %d", extent);
-            c.extents[c.dimensions++] = static_cast<std::uint32_t>(extent);
+            all.push_back(static_cast<std::uint32_t>(extent));
         }
-        return *this;
+        return all;
     }
 };
 
@@ -94,11 +117,12 @@ inline CkArrayID create_array(const towpath_type &type, const EntryMethod &const
                               const CkArrayOptions &options, towpath_message parameters) {
     towpath_collection c = options.ck_collection(type);
     c.constructor = constructor.c.number;
-    if (options.own_map.isZero())
+    bool has_some = !options.ck_first().empty() && c.is_filled == 0;
+    if (options.own_map.isZero() && !has_some)
         return {create(c, parameters)};
     CkArrayID array = create_mapped_array(c, options.own_map);
-    if (c.is_filled != 0) {
-        each_index(c, [&](const towpath_index &index) {
+    if (!options.ck_first().empty()) {
+        each_index(options.ck_first(), [&](const towpath_index &index) {
             towpath_chare_id id = {array.id, index};
             check(towpath_insert(&id, c.constructor, mapped_rank(id), parameters.payload,
                                  parameters.bytes));

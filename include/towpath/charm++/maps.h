@@ -2,7 +2,9 @@
 #ifndef TOWPATH_CHARM_MAPS_H
 #define TOWPATH_CHARM_MAPS_H
 
+#include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 #include "chares.h"
 
@@ -88,16 +90,16 @@ inline int mapped_rank(const towpath_chare_id &element) {
 }
 
 // Calls a function with each index of a dense array, the last coordinate the fastest.
-template <class Each> inline void each_index(const towpath_collection &array, Each &&each) {
+template <class Each>
+inline void each_index(const std::vector<std::uint32_t> &extents, Each &&each) {
     towpath_index index = {};
-    index.length = static_cast<std::int32_t>(array.dimensions);
-    for (std::uint32_t at = 0; at < array.dimensions; ++at)
-        if (array.extents[at] == 0)
-            return;
+    index.length = static_cast<std::int32_t>(extents.size());
+    if (std::find(extents.begin(), extents.end(), 0u) != extents.end())
+        return;
     for (;;) {
         each(index);
-        std::uint32_t at = array.dimensions;
-        while (at > 0 && ++index.words[at - 1] == static_cast<std::int32_t>(array.extents[at - 1]))
+        std::size_t at = extents.size();
+        while (at > 0 && ++index.words[at - 1] == static_cast<std::int32_t>(extents[at - 1]))
             index.words[--at] = 0;
         if (at == 0)
             return;

@@ -59,12 +59,13 @@ static void result(void *parameter, int size, void *data) {
 
 class Main : public CBase_Main {
     CProxy_Cell cells;
+    CProxy_Some more;
     int parts = 0, seen = 0;
     std::vector<int> orders;
 
     void end() {
-        // Two of lines, statistics, tuple, two of the client, order, freed, and the notes.
-        if (++parts == 8 + X * Y) {
+        // Two of lines, two of some, statistics, tuple, two of the client, order, freed, and the notes.
+        if (++parts == 10 + X * Y) {
             CkAssert(notes == X * Y && results == 1);
             CkPrintf("ok\n");
             CkExit();
@@ -86,6 +87,14 @@ public:
         CProxy_Line::ckNew(true, line);
         line.setMap(CProxy_BlockMap::ckNew());
         CProxy_Line::ckNew(false, line);
+        // Arrays that begin with some of the elements that they can have.
+        CkArrayOptions some(8);
+        some.setBounds(20);
+        CProxy_Some::ckNew(some).count(8);
+        CkArrayOptions other;
+        other.setBounds(100).setNumInitial(8);
+        more = CProxy_Some::ckNew(other);
+        more[50].insert();
         // The most urgent one comes first.
         for (int which : {3, 1, 2}) {
             CkEntryOptions urgency;
@@ -94,6 +103,11 @@ public:
         }
     }
     void placed() { end(); }
+    void inserted() { more.count(9); }
+    void counted(int, int *sums) {
+        CkAssert(sums[1] == sums[0] * sums[0]);
+        end();
+    }
     void order(int which) {
         CkAssert(which == ++seen);
         if (seen == 3)
@@ -180,6 +194,20 @@ public:
         note->numbers[0] = number();
         note->numbers[1] = 10 * number();
         cb.send(note);
+    }
+};
+
+class Some : public CBase_Some {
+public:
+    Some() {
+        if (thisIndex == 50)
+            mainProxy.inserted();
+    }
+    explicit Some(CkMigrateMessage *) {}
+    void count(int expected) {
+        int values[] = {1, expected};
+        contribute(sizeof values, values, CkReduction::sum_int,
+                   CkCallback(CkReductionTarget(Main, counted), mainProxy));
     }
 };
 
