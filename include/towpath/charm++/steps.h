@@ -178,9 +178,15 @@ public:
     std::vector<std::deque<Arrived>> arrived;
     std::list<StepThreadPointer> waiting;
     std::deque<StepThreadPointer> runnable;
-    bool is_running = false;
+    // The stacks on which steps of this object run: user-level threads, null for the scheduler.
+    // Those of a thread that waits do not keep others from running.
+    std::vector<towpath_thread *> stacks;
     // The object has been deleted.
     bool has_ended = false;
+
+    bool runs_on(towpath_thread *stack) const {
+        return std::find(stacks.begin(), stacks.end(), stack) != stacks.end();
+    }
 
 private:
     // Takes all messages of an alternative, if all are there.
@@ -223,6 +229,22 @@ private:
         }
         return true;
     }
+};
+
+// While steps of an object run on the stack that runs.
+class RunningSteps {
+public:
+    explicit RunningSteps(StepState &state) : state(state), stack(towpath_thread_self()) {
+        state.stacks.push_back(stack);
+    }
+    RunningSteps(const RunningSteps &) = delete;
+    ~RunningSteps() {
+        state.stacks.erase(std::find(state.stacks.begin(), state.stacks.end(), stack));
+    }
+
+private:
+    StepState &state;
+    towpath_thread *stack;
 };
 
 // Packs the threads of an object. Generated code makes its scopes again, by their kinds.
@@ -299,9 +321,10 @@ public:
         thread->at = at;
         thread->scope = std::move(scope);
         std::shared_ptr<StepState> now = state;
-        bool was_running = std::exchange(now->is_running, true);
-        object->ck_advance(*now, thread);
-        now->is_running = was_running;
+        {
+            RunningSteps on(*now);
+            object->ck_advance(*now, thread);
+        }
         run(object, now);
     }
     template <class Object> void arrive(Object *object, int trigger, Arrived message) {
@@ -314,15 +337,14 @@ private:
     // A step may delete the object, and this with it.
     template <class Object>
     static void run(Object *object, std::shared_ptr<StepState> now) {
-        if (now->is_running)
+        if (now->runs_on(towpath_thread_self()))
             return;
-        now->is_running = true;
+        RunningSteps on(*now);
         while (!now->has_ended && !now->runnable.empty()) {
             StepThreadPointer thread = std::move(now->runnable.front());
             now->runnable.pop_front();
             object->ck_advance(*now, thread);
         }
-        now->is_running = false;
     }
 
     std::shared_ptr<StepState> state;

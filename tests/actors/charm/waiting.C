@@ -37,8 +37,30 @@ public:
     void ready() { contribute(CkCallback(CkCallback::ignore)); }
 };
 
+// Its steps go on while some of its threads wait.
+class Stepper : public CBase_Stepper {
+    Stepper_SDAG_CODE
+    int ended = 0;
+
+    void ask(int which) {
+        ck::future<int> answer;
+        thisProxy[thisIndex].set(answer, which);
+        CkAssert(answer.get() == which);
+        thisProxy[thisIndex].done(which);
+    }
+    void count() {
+        if (++ended == 2)
+            contribute(CkCallback(CkReductionTarget(Main, stepped), mainProxy));
+    }
+
+public:
+    Stepper() {}
+    explicit Stepper(CkMigrateMessage *) {}
+};
+
 class Main : public CBase_Main {
     int awakened = 0;
+    bool areStepped = false;
 
 public:
     explicit Main(CkArgMsg *m) {
@@ -58,6 +80,7 @@ public:
             CkReleaseFuture(future);
     }
     void set(ck::future<int> future) { future.set(7); }
+    void stepped() { areStepped = true; }
     void run() {
         CProxy_Server servers = CProxy_Server::ckNew(4);
         CkAssert(servers[3].square(5) == 25);
@@ -90,6 +113,12 @@ public:
         const auto waits = ck::waits().size();
         thisProxy.set(given);
         CkAssert(given.get() == 7 && ck::waits().size() == waits);
+        CProxy_Stepper steppers = CProxy_Stepper::ckNew(2);
+        steppers.run();
+        steppers.work(1);
+        steppers.work(2);
+        CkWaitQD();
+        CkAssert(areStepped);
         servers.ready();
         CkCallback cb(CkCallback::resumeThread);
         CkStartQD(cb);
