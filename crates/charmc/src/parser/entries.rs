@@ -109,6 +109,18 @@ impl Parser<'_> {
         if entry.is_constructor() && entry.body.is_some() {
             return refuse(format!("{name} is a constructor, which has no steps of its own here."));
         }
+        if entry.is_constructor() && entry.has(Attribute::Threaded) {
+            return refuse(format!(
+                "{name} is a constructor, which has no thread: let it send a message to a \
+                 [threaded] method."
+            ));
+        }
+        if entry.has(Attribute::Sync) && entry.body.is_some() {
+            return refuse(format!(
+                "{name} is [sync], but has steps, which can end when its caller has long gone on: \
+                 let the caller wait for a future that a step sets."
+            ));
+        }
         if entry.has(Attribute::ReductionTarget)
             && let Parameters::Message(type_name, _) = &entry.parameters
             && type_name != "CkReductionMsg"

@@ -1,7 +1,7 @@
 //! Whether statements wait for entry methods that exist.
 
 use super::{Parser, Result};
-use crate::ast::{ChareMember, Entry, Parameters, Statement, Trigger, When};
+use crate::ast::{Attribute, ChareMember, Entry, Parameters, Statement, Trigger, When};
 use crate::triggers::find_entry;
 
 impl Parser<'_> {
@@ -50,6 +50,12 @@ impl Parser<'_> {
         if entry.body.is_some() {
             return refuse(format!(
                 "'when' waits for {name}, which has steps of its own: a method has either."
+            ));
+        }
+        if entry.has(Attribute::Sync) {
+            return refuse(format!(
+                "'when' waits for {name}, which is [sync]: its caller would wait until then. Let \
+                 the caller wait for a future."
             ));
         }
         if entry.returns.as_deref() != Some("void") {
