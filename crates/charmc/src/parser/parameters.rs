@@ -1,5 +1,6 @@
 //! Parameters of entry methods and of `when`.
 
+use super::types::BUILT_IN;
 use super::{Parser, Result};
 use crate::ast::{ArrayTransfer, EntryParameter, Parameters};
 
@@ -36,8 +37,18 @@ impl Parser<'_> {
                 && only.length.is_none()
                 && !is_local
             {
-                let message = message.trim_start_matches("const ").trim_end().to_owned();
-                return Ok(Parameters::Message(message, only.name.clone()));
+                let message = message.trim_start_matches("const ").trim_end();
+                if message == "CkMessage" {
+                    let sentence = format!(
+                        "'{}{}' may be a message of any type, which its receiver cannot unpack: \
+                         name the type.",
+                        only.type_name, only.name
+                    );
+                    return Err(self.lexer.error(begin, sentence));
+                }
+                if !message.split(' ').next().is_some_and(|word| BUILT_IN.contains(&word)) {
+                    return Ok(Parameters::Message(message.to_owned(), only.name.clone()));
+                }
             }
         }
         let pointer = list.iter().find(|one| one.type_name.ends_with('*') && !is_local);

@@ -4,7 +4,7 @@ use super::{Parser, Result};
 use crate::ast::Template;
 use crate::lexer::TokenKind;
 
-const BUILT_IN: &[&str] =
+pub(super) const BUILT_IN: &[&str] =
     &["unsigned", "signed", "long", "short", "int", "char", "double", "float", "bool", "void"];
 
 impl Parser<'_> {
