@@ -276,9 +276,11 @@ inline std::vector<char> set_of_one(const void *data, std::size_t size) {
     return wrapped;
 }
 
+// The reduction client is told if the callback is null or invalid.
 inline void contribute(const towpath_chare_id &id, std::size_t size, const void *data,
                        CkReduction::reducerType type, const CkCallback *callback) {
-    const towpath_callback *c = callback != nullptr ? &callback->c : nullptr;
+    bool is_named = callback != nullptr && !callback->isInvalid();
+    const towpath_callback *c = is_named ? &callback->c : nullptr;
     std::uint32_t reducer = reducer_of(type).c.number;
     if (type != CkReduction::set)
         return check(towpath_contribute(&id, reducer, data, size, c));
@@ -289,9 +291,8 @@ inline void contribute(const towpath_chare_id &id, std::size_t size, const void 
 // A contribution that is a message, which is freed.
 inline void contribute(const towpath_chare_id &id, CkReductionMsg *message) {
     std::unique_ptr<CkReductionMsg> owned(message);
-    const CkCallback *callback = message->callback.isInvalid() ? nullptr : &message->callback;
     contribute(id, static_cast<std::size_t>(message->getSize()), message->getData(),
-               message->reducer, callback);
+               message->reducer, &message->callback);
 }
 
 } // namespace ck

@@ -185,7 +185,10 @@ public:
     }
     void toClient() {
         int one = 1;
-        contribute(sizeof one, &one, CkReduction::sum_int);
+        if (thisIndex.x == 0)
+            contribute(sizeof one, &one, CkReduction::sum_int);
+        else
+            contribute(sizeof one, &one, CkReduction::sum_int, CkCallback());
     }
     void note(CkCallback cb) {
         int count = 2;
