@@ -253,6 +253,11 @@ inline std::deque<Reducer> &reducers() {
 
 inline void register_reducers() {
     for (Reducer &reducer : reducers()) {
+        // Only the library knows how many values a value was chosen from.
+        if (&reducer == &reducers()[CkReduction::random]) {
+            reducer.c.number = TOWPATH_RANDOM;
+            continue;
+        }
         reducer.c.name = reducer.name.c_str();
         reducer.c.context = &reducer;
         reducer.c.combine = Reducer::combine_for;

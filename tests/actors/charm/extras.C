@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -61,11 +62,12 @@ class Main : public CBase_Main {
     CProxy_Cell cells;
     CProxy_Some more;
     int parts = 0, seen = 0;
-    std::vector<int> orders;
+    std::vector<int> draws;
 
     void end() {
-        // Two of lines, two of some, statistics, tuple, two of the client, order, freed, and the notes.
-        if (++parts == 10 + X * Y) {
+        // The draws, two of lines, two of some, statistics, tuple, two of the client, order, freed,
+        // and the notes.
+        if (++parts == 11 + X * Y) {
             CkAssert(notes == X * Y && results == 1);
             CkPrintf("ok\n");
             CkExit();
@@ -82,6 +84,7 @@ public:
         cells = CProxy_Cell::ckNew(options);
         cells.statistics();
         cells.tuple();
+        cells.draw();
         CkArrayOptions line;
         line.setMap(CProxy_RRMap::ckNew()).setNumInitial(8);
         CProxy_Line::ckNew(true, line);
@@ -156,6 +159,17 @@ public:
         end();
     }
     void noted(int) { end(); }
+    // All are the same once in a thousand million million runs.
+    void drawn(CkReductionMsg *m) {
+        draws.push_back(*(int *)m->getData());
+        delete m;
+        if (draws.size() < 14)
+            return cells.draw();
+        CkAssert(*std::min_element(draws.begin(), draws.end()) >= 0);
+        CkAssert(*std::max_element(draws.begin(), draws.end()) < X * Y);
+        CkAssert(std::count(draws.begin(), draws.end(), draws[0]) < 14);
+        end();
+    }
 };
 
 class Cell : public CBase_Cell {
@@ -182,6 +196,11 @@ public:
         CkReductionMsg *message = CkReductionMsg::buildFromTuple(values, 4);
         message->setCallback(CkCallback(CkIndex_Main::tuple(nullptr), mainProxy));
         contribute(message);
+    }
+    void draw() {
+        int mine = number();
+        contribute(sizeof mine, &mine, CkReduction::random,
+                   CkCallback(CkIndex_Main::drawn(nullptr), mainProxy));
     }
     void toClient() {
         int one = 1;
