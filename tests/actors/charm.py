@@ -65,6 +65,7 @@ SENTENCES = {
     "writes": r"Cell::write\(int,int\[\]\) of .*\[1\] writes to an array that it was lent",
     "wrong map": r"procNum of an array's map says rank 9, but the job has 2 ranks",
     "no map": r"setMap was given a group that does not inherit from CkArrayMap",
+    "late reducer": r"addReducer was called after the start: call it in an initnode function",
     "client elsewhere": r"a reduction client is set by the rank that has made the array or group",
     "message to a thread": r"a callback that awakens a thread was sent with a message of the",
     "short get": r"CkNcpyBuffer::get: the destination has 100 bytes, which is less than the 400000",

@@ -251,7 +251,14 @@ inline std::deque<Reducer> &reducers() {
     return all;
 }
 
+// Whether the library knows the reducers of the program.
+inline bool &are_reducers_registered() {
+    static bool are = false;
+    return are;
+}
+
 inline void register_reducers() {
+    are_reducers_registered() = true;
     for (Reducer &reducer : reducers()) {
         // Only the library knows how many values a value was chosen from.
         if (&reducer == &reducers()[CkReduction::random]) {
@@ -303,6 +310,8 @@ inline void contribute(const towpath_chare_id &id, CkReductionMsg *message) {
 } // namespace ck
 
 inline CkReduction::reducerType CkReduction::addReducer(reducerFn function, bool, const char *) {
+    if (ck::are_reducers_registered())
+        ck::fail("addReducer was called after the start: call it in an initnode function");
     auto number = ck::reducers().size();
     ck::reducers().push_back(
         {"reducer " + std::to_string(number) + " of the program", nullptr, function, {}});

@@ -106,7 +106,7 @@ inline int run(int argc, char **argv, void (*register_all)()) {
         return ended_with("The job cannot start");
     if (towpath_start(&functions) != 0)
         return ended_with("The job cannot start");
-    run_all(program.initialisers);
+    guarded([&] { run_all(program.initialisers); });
     int restarts = 0;
     if (towpath_restart(options.restart, &restarts) != 0)
         return ended_with("The job cannot restart");

@@ -11,6 +11,13 @@ public:
 CProxy_Main mainProxy;
 static const int BIG = 100000;
 
+static CkReductionMsg *first(int, CkReductionMsg **messages) { return messages[0]; }
+
+void addLate() {
+    if (std::string(ck::Program::self().argv[1]) == "late reducer")
+        CkReduction::addReducer(first);
+}
+
 class Wrong : public CBase_Wrong {
 public:
     Wrong() {}
