@@ -58,6 +58,7 @@ SENTENCES = {
              r"were posted with the tag 7",
     "posted twice": r"memory was posted twice with the tag 8 on rank 1: a tag can be used again",
     "matched twice": r"two arrays were matched with the tag 7 on rank 1, the second one for Cell::",
+    "wrong number": r"CkMatchBuffer was called for array 1, but the method has 1 nocopypost",
     "nowhere": r"the post method of Cell::get\(int,int\[\]\) has neither set the pointer",
     "more than sent": r"a post method expects an array of 100001 elements, but 100000 were sent",
     "migrates": r"Cell\[1\] cannot migrate or be deleted",

@@ -17,9 +17,19 @@ struct CkNcpyBufferPost {
     CkNcpyDeregMode deregMode = CK_BUFFER_DEREG;
     bool is_matched = false;
     std::size_t tag = 0;
+    // How many there are in the array of the post method, from this on.
+    int ck_left = 0;
 };
 
 namespace ck {
+
+template <std::size_t count> struct ArrayPosts {
+    ArrayPosts() {
+        for (std::size_t i = 0; i < count; ++i)
+            all[i].ck_left = static_cast<int>(count - i);
+    }
+    CkNcpyBufferPost all[count];
+};
 
 // An array of a message, and where it is to be.
 struct PostedArray {
@@ -134,6 +144,10 @@ inline bool are_placed(const towpath_message &message) {
 } // namespace ck
 
 inline void CkMatchBuffer(CkNcpyBufferPost *post, int index, std::size_t tag) {
+    if (index < 0 || index >= post->ck_left)
+        ck::fail("CkMatchBuffer was called for array " + std::to_string(index) +
+                 ", but the method has " + std::to_string(post->ck_left) +
+                 " nocopypost arrays, which are numbered from 0");
     post[index].is_matched = true;
     post[index].tag = tag;
 }

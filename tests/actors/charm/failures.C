@@ -97,6 +97,8 @@ public:
             n = BIG + 1;
             a = memory.data();
         }
+        if (kind == "wrong number")
+            CkMatchBuffer(post, 1, 7);
         if (kind == "migrates") {
             CkMatchBuffer(post, 0, 7);
             migrateMe(0);

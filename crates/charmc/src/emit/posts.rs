@@ -28,17 +28,17 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
             (None, _) => line!(out, "  auto {name} = {};", one.read("ck_in")),
         }
     }
-    line!(out, "  CkNcpyBufferPost ck_post[{}];", posted.len());
+    line!(out, "  ck::ArrayPosts<{}> ck_posts;", posted.len());
     let names = list.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
     let class = chare.class();
-    line!(out, "  ck_call.object<{class}>()->{}({names}, ck_post);", entry.name);
+    line!(out, "  ck_call.object<{class}>()->{}({names}, ck_posts.all);", entry.name);
     out.line(
         "  ck::place_arrays(ck_call, ck_entry_{number}, {".replace("{number}", &number.to_string()),
     );
     for (i, one) in posted.iter().enumerate() {
         let (EntryParameter { name, .. }, Some(length)) = (one, &one.length) else { continue };
         let count = format!("static_cast<std::size_t>({length})");
-        line!(out, "    ck::posted(ck_from_{name}, {name}, {count}, ck_post[{i}]),");
+        line!(out, "    ck::posted(ck_from_{name}, {name}, {count}, ck_posts.all[{i}]),");
     }
     out.line("  }, [=](const std::vector<ck::PostedArray> &ck_arrays) {");
     let mut items = vec!["ck::value(true)".to_owned()];
