@@ -67,6 +67,8 @@ SENTENCES = {
     "wrong map": r"procNum of an array's map says rank 9, but the job has 2 ranks",
     "no map": r"setMap was given a group that does not inherit from CkArrayMap",
     "late reducer": r"addReducer was called after the start: call it in an initnode function",
+    "negative length": r"an array parameter is sent with a length of -8 elements",
+    "negative lent length": r"an array parameter is sent with a length of -8 elements",
     "client elsewhere": r"a reduction client is set by the rank that has made the array or group",
     "message to a thread": r"a callback that awakens a thread was sent with a message of the",
     "short get": r"CkNcpyBuffer::get: the destination has 100 bytes, which is less than the 400000",

@@ -3,9 +3,11 @@
 #define TOWPATH_CHARM_MARSHAL_H
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -15,6 +17,8 @@
 namespace ck {
 
 constexpr std::size_t ARRAY_ALIGNMENT = 16;
+// In bytes; no machine has more.
+constexpr std::size_t LONGEST_ARRAY = std::size_t{1} << 46;
 
 // Where the elements of an array parameter are.
 enum class ArrayPlace : std::uint64_t {
@@ -62,11 +66,18 @@ template <class T> struct Array {
     }
     void sent() const {}
 };
+// A length that an array can have: the program has said how many elements it sends.
+template <class T> inline std::size_t checked_length(std::size_t count) {
+    if (count > LONGEST_ARRAY / sizeof(T))
+        fail("an array parameter is sent with a length of " +
+             std::to_string(static_cast<std::ptrdiff_t>(count)) + " elements");
+    return count;
+}
 template <class T> inline Array<const T> copied(const T *elements, std::size_t count) {
-    return {elements, count};
+    return {elements, checked_length<T>(count)};
 }
 template <class T> inline Array<const T> placed(const T *elements, std::size_t count) {
-    return {elements, count, reinterpret_cast<std::uintptr_t>(elements)};
+    return {elements, checked_length<T>(count), reinterpret_cast<std::uintptr_t>(elements)};
 }
 
 // A message with these parameters.

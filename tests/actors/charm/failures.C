@@ -50,6 +50,10 @@ public:
     void ready() {
         if (kind == "writes")
             return cells[1].write(BIG, CkSendBuffer(ints.data()));
+        if (kind == "negative length")
+            return cells[1].read(-8, ints.data());
+        if (kind == "negative lent length")
+            return cells[1].write(-8, CkSendBuffer(ints.data()));
         if (kind == "client elsewhere")
             return cells[1].client(cells);
         if (kind == "message to a thread")
@@ -105,6 +109,7 @@ public:
         }
     }
     void get(int, int *) { CkPrintf("this should not run\n"); }
+    void read(int, int *) { CkPrintf("this should not run\n"); }
     void write(int, const int *a) { *const_cast<int *>(a) = 1; }
     void pull(CkNcpyBuffer source, int bytes) {
         CkNcpyBuffer own(memory.data(), bytes < 0 ? source.cnt : static_cast<std::size_t>(bytes));
