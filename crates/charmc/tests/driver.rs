@@ -79,7 +79,10 @@ fn other_options_are_named() {
     assert_eq!(asked.arguments, words("-n 2 ./a 1"));
     let expected = ["+pemap 0-1", "+LBPeriod 3", "+isomalloc_sync"];
     assert_eq!(asked.remarks, expected.map(|option| format!("{option} is ignored.")));
-    assert_eq!(compiled("-balancer GreedyLB a.C").remarks, ["-balancer GreedyLB is ignored."]);
+    let remark = "-balancer GreedyLB is ignored: run the program with +balancer GreedyLB.";
+    assert_eq!(compiled("-balancer GreedyLB a.C").remarks, [remark]);
+    let asked = launched("+p2 +traceroot /tmp ./a 10 +LBDump 2 ++server-port 1234");
+    assert_eq!(asked.arguments, words("-n 2 ./a 10"));
 }
 
 #[test]

@@ -59,7 +59,12 @@ pub fn compilation(words: &[String], installed: &Installation) -> Result<Compila
                 "-module {} is ignored: name the module's own library with -l.",
                 value()?
             )),
-            "-balancer" => all.remarks.push(format!("-balancer {} is ignored.", value()?)),
+            "-balancer" => {
+                let name = value()?;
+                all.remarks.push(format!(
+                    "-balancer {name} is ignored: run the program with +balancer {name}."
+                ));
+            }
             "-verbose" | "-V" => all.is_verbose = true,
             "-optimize" | "-production" => passed.push("-O2".to_owned()),
             option if WITH_WORD.contains(&option) => {
