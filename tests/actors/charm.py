@@ -45,6 +45,7 @@ JOBS = {
         (2, "+restart nothing", 1, "checkpoint file nothing/index.chares cannot be read"),
         (2, "balancing.def.h", 1, "checkpoint file balancing.def.h cannot be written"),
         (2, "balancing.def.h status", 0, r"^failed\n(.*\n)*.*right$"),
+        (2, "log function", 1, "the reduction client of Cell is a function or a section, which does"),
         (2, "log threaded", 1, "the callback of CkStartCheckpoint is called after a restart too"),
     ],
 }

@@ -292,7 +292,16 @@ fn saved_collection(
     if numbers.any(|number| Some(number) != reduction) || (!is_open && reduction.unwrap_or(0) > 0) {
         return Err(under_way(&chares.chare_name(collection.chare)));
     }
+    let client = collection.client.clone();
+    if let Some(ChareCallback::Function { .. } | ChareCallback::Section { .. }) = client {
+        let reason = format!(
+            "the reduction client of {} is a function or a section, which does not exist after a \
+             restart: let it be an entry method",
+            chares.chare_name(collection.chare)
+        );
+        return Err(CheckpointError::NotNow { reason });
+    }
     let (chare, map) = (collection.chare, collection.location.map().clone());
     let has_joined = collection.syncs.has_joined;
-    Ok(SavedCollection { id, chare, map, is_open, reduction, has_joined })
+    Ok(SavedCollection { id, chare, map, is_open, reduction, has_joined, client })
 }

@@ -90,7 +90,8 @@ impl Runtime {
 
     fn restore_collections(&self, index: &CheckpointIndex) {
         for saved in &index.collections {
-            let SavedCollection { id, chare, map, is_open, reduction, has_joined } = saved.clone();
+            let SavedCollection { id, chare, map, is_open, reduction, has_joined, client } =
+                saved.clone();
             let (filled, parameters) = (false, Vec::new());
             let options = CollectionOptions { chare, constructor: 0, map, filled, parameters };
             self.create_here(id, &options);
@@ -101,6 +102,8 @@ impl Runtime {
             if let Some(collection) = state.collections.get_mut(&id) {
                 let first = reduction.unwrap_or(0);
                 collection.reductions = Reductions::starting_with(collection.tree, first);
+                // The root, which uses it, may be another rank than before.
+                collection.client = client;
             }
             if is_open {
                 state.opening.push(id);

@@ -1,7 +1,7 @@
 // Elements balance their loads after each step. With a directory, Main writes a checkpoint in the
 // middle, from which another job goes on:
 //
-//     balancing [DIRECTORY [status | threaded]]
+//     balancing [DIRECTORY [status | threaded | function]]
 #include <string>
 
 #include "balancing.decl.h"
@@ -56,8 +56,7 @@ public:
         moves += pe != CkMyPe();
         pe = CkMyPe();
         int sum = values[0];
-        contribute(sizeof sum, &sum, CkReduction::sum_int,
-                   CkCallback(CkReductionTarget(Main, stepped), mainProxy));
+        contribute(sizeof sum, &sum, CkReduction::sum_int);
     }
     void end() {
         int results[] = {values[0] == ::steps, moves > 0};
@@ -96,6 +95,13 @@ public:
         ranksAtStart = CkNumPes();
         branches = CProxy_Branch::ckNew();
         cells = CProxy_Cell::ckNew(elements);
+        if (how == "function")
+            cells.setReductionClient([](void *, int, void *data) {
+                mainProxy.stepped(*static_cast<int *>(data));
+            });
+        else
+            cells.ckSetReductionClient(
+                new CkCallback(CkReductionTarget(Main, stepped), thisProxy));
         go();
     }
     explicit Main(CkMigrateMessage *) : is_restarted(true) {}

@@ -46,6 +46,9 @@ pub struct SavedCollection {
     pub reduction: Option<u32>,
     /// Whether elements will be ready for load balancing, as far as this rank knows.
     pub has_joined: bool,
+    /// Who is told of results of reductions whose contributions name nobody, as the rank says that
+    /// has made it.
+    pub client: Option<ChareCallback>,
 }
 
 /// A record of the file of a rank.
@@ -125,6 +128,7 @@ mod tests {
                 is_open: true,
                 reduction: Some(9),
                 has_joined: true,
+                client: Some(ChareCallback::Exit),
             }],
             files: vec![FileSummary { bytes: 12, checksum: 1 }; 3],
         }

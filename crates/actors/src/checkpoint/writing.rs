@@ -80,7 +80,8 @@ impl Writing {
     }
 }
 
-/// The collections, as all ranks have them, with the number of the next reduction of each.
+/// The collections, as all ranks have them, with the number of the next reduction of each and its
+/// client.
 fn all_collections(
     name: &dyn Fn(u32) -> String,
     parts: &[RankPart],
@@ -95,6 +96,9 @@ fn all_collections(
                 }
                 (None, number) => saved.reduction = number,
                 _ => {}
+            }
+            if saved.client.is_none() {
+                saved.client.clone_from(&other.client);
             }
         }
     }
