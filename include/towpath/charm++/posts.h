@@ -62,6 +62,8 @@ struct PendingArrays {
         }
         towpath_message then = marshal(arrays);
         then.reference = message.reference;
+        then.flags |= message.flags & TOWPATH_PRIORITY;
+        then.priority = message.priority;
         place(message, placements, id, *entry, then);
     }
 };

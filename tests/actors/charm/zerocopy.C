@@ -25,6 +25,12 @@ public:
         int small[2] = {5, 6};
         cells[0].tags(10, CkSendBuffer(ints.data(), CK_BUFFER_UNREG), 3, small);
         cells[1].tags(10, CkSendBuffer(ints.data()), 4, small);
+        CProxy_Cell alone = CProxy_Cell::ckNew(1);
+        for (int which : {3, 1, 2}) {
+            CkEntryOptions urgency;
+            urgency.setPriority(which);
+            alone[0].order(which, 10, CkSendBuffer(ints.data()), &urgency);
+        }
         cells.wait();
         cells.stepped(1, 4, CkSendBuffer(ints.data(), cb, CK_BUFFER_REG, CK_BUFFER_NODEREG));
         CProxy_Branch::ckNew().all(BIG, CkSendBuffer(doubles.data(), cb));
@@ -44,7 +50,7 @@ public:
         end();
     }
     void end() {
-        if (parts == 2 && callbacks == 6) {
+        if (parts == 3 && callbacks == 6) {
             CkPrintf("ok\n");
             CkExit();
         }
@@ -111,6 +117,24 @@ public:
         count();
     }
     void stepped(int &ref, int &n, int *&a, CkNcpyBufferPost *) { a = landing.data(); }
+    // Three wait until memory is posted in another order than that of their priorities.
+    void order(int &which, int &, int *&, CkNcpyBufferPost *post) {
+        CkMatchBuffer(post, 0, 100 + which);
+        if (++counted == 3)
+            thisProxy[0].postAll();
+    }
+    void postAll() {
+        counted = 0;
+        for (int which : {3, 1, 2})
+            CkPostBuffer(landing.data() + 10 * which, 10, 100 + which);
+    }
+    void order(int which, int n, int *a) {
+        CkAssert(which == ++counted && a == landing.data() + 10 * which && a[n - 1] == 9);
+        int sum = 11;
+        if (which == 3)
+            contribute(sizeof sum, &sum, CkReduction::sum_int,
+                       CkCallback(CkReductionTarget(Main, received), mainProxy));
+    }
 };
 
 class Branch : public CBase_Branch {
