@@ -143,6 +143,11 @@ typedef struct towpath_placement {
     size_t bytes; /* as many as the array has, or fewer */
 } towpath_placement;
 
+/* The arrays of a message, which was kept or held, wait until the program says where they are to be
+ * by towpath_place: quiescence waits for that too. If nothing else is left to do on any rank, the job
+ * ends with a sentence that says what this awaits, as in "an array waits for memory". */
+int towpath_await_place(towpath_message *message, const char *awaited);
+
 /* Fills memory of this rank from arrays of a message, which was kept or held, and when that is done
  * invokes a method of a chare by another message. Arrays that have not been received arrive there
  * without a copy. The memory must stay until then, and so must the chare (towpath_pin). Both messages

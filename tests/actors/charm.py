@@ -46,7 +46,7 @@ JOBS = {
         (2, "+restart nothing", 1, "checkpoint file nothing/index.chares cannot be read"),
         (2, "balancing.def.h", 1, "checkpoint file balancing.def.h cannot be written"),
         (2, "balancing.def.h status", 0, r"^failed\n(.*\n)*.*right$"),
-        (2, "log function", 1, "the reduction client of Cell is a function or a section, which does"),
+        (2, "log function", 1, "the reduction client of Cell is a function or a section, which"),
         (2, "log threaded", 1, "the callback of CkStartCheckpoint is called after a restart too"),
     ],
 }
@@ -65,6 +65,10 @@ SENTENCES = {
     "posted twice": r"memory was posted twice with the tag 8 on rank 1: a tag can be used again",
     "matched twice": r"two arrays were matched with the tag 7 on rank 1, the second one for Cell::",
     "wrong number": r"CkMatchBuffer was called for array 1, but the method has 1 nocopypost",
+    "never posted": r"nothing is left to do, but Cell::get\(int,int\[\]\) waits for memory that "
+                    r"CkPostBuffer posts with the tag 7\b",
+    "never posted, short": r"nothing is left to do, but Cell::tagged\(int,int\[\]\) waits for "
+                           r"memory that CkPostBuffer posts with the tag 17\b",
     "nowhere": r"the post method of Cell::get\(int,int\[\]\) has neither set the pointer",
     "more than sent": r"a post method expects an array of 100001 elements, but 100000 were sent",
     "migrates": r"Cell\[1\] cannot migrate or be deleted",

@@ -1,7 +1,7 @@
 //! Arrays that are received into memory of the program: posted ones, and those of persistent
 //! channels.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use towpath_actors::message::MessageKind;
 use towpath_actors::persistent::ChannelMemory;
@@ -70,6 +70,25 @@ pub unsafe extern "C" fn towpath_message_add_posted_array(
     unsafe { message.add(array) }
 }
 
+/// The arrays of a message wait until the program says where they are to be.
+///
+/// # Safety
+/// The program has kept or held the message, and `awaited` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_await_place(
+    message: *mut CMessage,
+    awaited: *const c_char,
+) -> c_int {
+    // SAFETY: the message exists, and this is a C string.
+    let (message, awaited) = unsafe { (&mut *message, CStr::from_ptr(awaited)) };
+    let result = with_runtime(|runtime| {
+        // SAFETY: the program leaves its `memory` as it is.
+        runtime.hold_message(unsafe { message.buffer() }?, awaited.to_string_lossy().into());
+        Ok(())
+    });
+    status(result)
+}
+
 /// Fills memory from arrays of a message, and then sends another message to a chare.
 ///
 /// # Safety
@@ -84,9 +103,13 @@ pub unsafe extern "C" fn towpath_place(
 ) -> c_int {
     // SAFETY: the caller has both messages, such a name, and so many placements.
     let (source, id, sent, placements) =
-        unsafe { (&*from, &*id, &mut *then, elements(placements, count)) };
+        unsafe { (&mut *from, &*id, &mut *then, elements(placements, count)) };
     let result = with_runtime(|runtime| {
         // SAFETY: the program leaves its `memory` as it is.
+        if let Ok(held) = unsafe { source.buffer() } {
+            runtime.release_held(held);
+        }
+        // SAFETY: as above.
         let arrays = unsafe { source.arrays() };
         let placement = |one: &CPlacement| {
             let array = arrays.get(one.array as usize).cloned();

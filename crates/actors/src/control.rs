@@ -95,7 +95,8 @@ pub enum ExitScope {
     Request,
     /// All ranks: somebody has asked rank 0.
     Everywhere,
-    /// All ranks: nothing is left to do, and messages wait for chares that do not exist.
+    /// All ranks: nothing is left to do, and messages wait for chares that do not exist, or for
+    /// memory of their arrays.
     Undelivered,
     /// All ranks: nothing is left to do, and nobody waits for that.
     Stalled,

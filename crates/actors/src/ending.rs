@@ -16,11 +16,10 @@ impl Runtime {
         state.exit = Some(code);
         let scope = if scope == ExitScope::Request { ExitScope::Everywhere } else { scope };
         state.tell_below(&ControlMessage::Exit { code, scope });
-        let has_waiting = state.counts.waiting > 0;
         let is_root = state.rank == 0;
         drop(state);
         let error = match scope {
-            ExitScope::Undelivered if has_waiting => self.first_undelivered(),
+            ExitScope::Undelivered => self.first_undelivered().or_else(|| self.first_held()),
             ExitScope::Stalled if is_root => Some(ActorError::Stalled),
             _ => None,
         };

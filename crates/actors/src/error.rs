@@ -118,6 +118,9 @@ pub enum ActorError {
          wait on this rank"
     )]
     Undelivered { chare: String, method: String, why: &'static str, waiting: u64 },
+    /// Nothing is left to do, and the arrays of a message wait for memory.
+    #[error("nothing is left to do, but {awaited}")]
+    Held { awaited: String },
     /// Nothing is left to do, and nothing will be.
     #[error(
         "no rank has anything left to do, and the program has not ended the job: it lacks an exit, \

@@ -23,6 +23,11 @@ impl State {
         }
     }
 
+    /// At rank 0: whether somebody waits for quiescence.
+    fn awaits_quiescence(&self) -> bool {
+        !self.quiescence_clients.is_empty() || self.checkpoint.waits_for_quiescence()
+    }
+
     /// How long this rank waits until a callback is due, if there is one.
     pub(crate) fn until_timer(&self) -> Option<Duration> {
         // The clock is not read for nothing.
@@ -110,10 +115,9 @@ impl Runtime {
         };
         match step {
             WaveStep::Start(counts) => {
-                let is_awaited =
-                    !state.quiescence_clients.is_empty() || state.checkpoint.waits_for_quiescence();
                 let now = state.layer.time();
-                let goes_on = state.stall.found_work(counts.are_balanced(), now) || is_awaited;
+                let is_second = state.stall.found_work(counts.are_balanced(), now);
+                let goes_on = is_second || state.awaits_quiescence();
                 drop(state);
                 if goes_on {
                     self.count_messages();
@@ -126,9 +130,17 @@ impl Runtime {
             }
             WaveStep::Quiescent(counts) => {
                 state.stall.end();
+                let is_awaited = state.awaits_quiescence();
                 drop(state);
-                if counts.waiting > 0 && counts.outside == 0 {
+                if counts.waiting + counts.held > 0 && counts.outside == 0 {
                     self.exit_here(1, ExitScope::Undelivered);
+                    return true;
+                }
+                if counts.held > 0 {
+                    // What is outside may still say where the arrays are to be.
+                    if is_awaited {
+                        self.count_messages();
+                    }
                     return true;
                 }
                 match self.is_for_checkpoint(counts.waiting) {

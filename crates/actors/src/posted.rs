@@ -1,15 +1,58 @@
 //! Posted arrays: the method that gets the message says where they are to be. Those that the layer
 //! has not received by then arrive there, without a copy.
 
+use std::rc::Rc;
+
 use crate::arrays::{MessageArray, UnreceivedArray, WritableArray};
 use crate::error::ActorError;
-use crate::message::ActorMessage;
+use crate::message::{ActorMessage, MessageKind, MessageMemory};
 use crate::runtime::Runtime;
 
 /// An array of a message, and the memory into which its beginning goes.
 pub type ArrayPlacement = (MessageArray, Box<dyn WritableArray>);
 
+/// A message whose arrays wait until the program says where they are to be.
+#[derive(Debug)]
+pub(crate) struct HeldMessage {
+    /// How much it adds to [`crate::quiescence::MessageCounts::held`].
+    held: u64,
+    /// What it waits for.
+    awaited: String,
+}
+
 impl Runtime {
+    /// A message of the program waits for memory, until [`Runtime::release_held`]. Quiescence waits
+    /// for that; if nothing else is left to do, the job ends with a sentence that says what it
+    /// waits for.
+    pub fn hold_message(&self, message: &MessageMemory, awaited: String) {
+        let is_for_one = message.header().kind() == Some(MessageKind::Invoke);
+        // Others may hold the arrays of a broadcast, and each is counted once by its sender.
+        let is_held = |array: &&MessageArray| {
+            is_for_one && array.is_borrowed() && Rc::strong_count(array) == 1
+        };
+        let held = 1 + message.arrays().iter().filter(is_held).count() as u64;
+        let mut state = self.state.borrow_mut();
+        state.counts.sent += 1;
+        state.counts.held += held;
+        state.held_messages.insert(name_of(message), HeldMessage { held, awaited });
+    }
+
+    /// The program has said where all arrays of a message are to be, if that was held.
+    pub fn release_held(&self, message: &MessageMemory) {
+        let mut state = self.state.borrow_mut();
+        if let Some(HeldMessage { held, .. }) = state.held_messages.remove(&name_of(message)) {
+            state.counts.processed += 1;
+            state.counts.held -= held;
+        }
+    }
+
+    /// What a message waits for that is held on this rank.
+    pub(crate) fn first_held(&self) -> Option<ActorError> {
+        let state = self.state.borrow();
+        let HeldMessage { awaited, .. } = state.held_messages.values().next()?;
+        Some(ActorError::Held { awaited: awaited.clone() })
+    }
+
     /// Fills memory from arrays, and then invokes an entry method of one chare, as
     /// [`Runtime::invoke`] does.
     ///
@@ -43,4 +86,9 @@ impl Runtime {
         state.layer.receive_arrays(unreceived, then);
         Ok(())
     }
+}
+
+/// The address of a message, which stays where it is as long as the program holds it.
+fn name_of(message: &MessageMemory) -> usize {
+    std::ptr::from_ref(message).addr()
 }

@@ -1,6 +1,6 @@
 //! Quiescence detection: waves in the tree of rank 0 count the messages that were sent and those
 //! that were processed. Nothing is left to do when two waves in succession give the same sums and
-//! as many messages processed or put aside as sent (F. Mattern, "Algorithms for distributed
+//! as many messages processed, put aside or held as sent (F. Mattern, "Algorithms for distributed
 //! termination detection", 1987: the four counter method). A rank answers a wave when its queue is
 //! empty.
 
@@ -15,6 +15,9 @@ pub struct MessageCounts {
     pub processed: u64,
     /// Messages put aside that are for chares which do not exist yet.
     pub waiting: u64,
+    /// Messages that have arrived, and arrays that their senders wait for, that are held until the
+    /// program says where the arrays are to be: as many of them as are certain.
+    pub held: u64,
     /// What waits for something that is neither a message nor a chare.
     pub outside: u64,
 }
@@ -25,13 +28,15 @@ impl MessageCounts {
             sent: self.sent + other.sent,
             processed: self.processed + other.processed,
             waiting: self.waiting + other.waiting,
+            held: self.held + other.held,
             outside: self.outside + other.outside,
         }
     }
 
-    /// Whether all messages were processed or put aside, unless the counts are of different times.
+    /// Whether all messages were processed, put aside or are held, unless the counts are of
+    /// different times.
     pub(crate) fn are_balanced(self) -> bool {
-        self.sent == self.processed + self.waiting
+        self.sent == self.processed + self.waiting + self.held
     }
 }
 
@@ -122,6 +127,16 @@ mod tests {
         assert_eq!(wave(counts(2, 1), counts(0, 1)), again(2, 2), "it has grown");
         assert_eq!(wave(counts(2, 1), counts(0, 1)), Some(WaveStep::Quiescent(counts(2, 2))));
         assert_eq!(wave(counts(2, 1), counts(0, 1)), again(2, 2), "from the beginning");
+    }
+
+    #[test]
+    fn messages_that_are_held_are_not_under_way() {
+        let mut root = Quiescence::new(0);
+        let held = MessageCounts { held: 2, ..counts(4, 2) };
+        root.begin();
+        assert_eq!(root.idle(held, true), Some(WaveStep::Start(held)));
+        root.begin();
+        assert_eq!(root.idle(held, true), Some(WaveStep::Quiescent(held)));
     }
 
     #[test]

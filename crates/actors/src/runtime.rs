@@ -3,6 +3,7 @@
 //! The state is borrowed only while no code of the program runs, so methods may call the runtime.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -69,6 +70,7 @@ impl Runtime {
             quiescence_clients: Vec::new(),
             stall: StallWatch::new(),
             held: None,
+            held_messages: BTreeMap::new(),
             returned: ReturnedArrays::default(),
             timers: Timers::default(),
             program: None,

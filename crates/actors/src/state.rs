@@ -1,5 +1,6 @@
 //! The state of a rank between two calls of the program, and how messages leave it.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -18,6 +19,7 @@ use crate::location::Lookup;
 use crate::message::{ActorMessage, COPY, EXPEDITED, MessageHandle, MessageKind};
 use crate::observation::Observation;
 use crate::persistent::OpenChannel;
+use crate::posted::HeldMessage;
 use crate::queue::MessageQueue;
 use crate::quiescence::{MessageCounts, Quiescence};
 use crate::stall::StallWatch;
@@ -60,6 +62,8 @@ pub(crate) struct State {
     pub(crate) stall: StallWatch,
     /// What has arrived before the read-only data; nothing once the rank has begun.
     pub(crate) held: Option<Vec<(u32, ActorMessage)>>,
+    /// Messages whose arrays wait for memory, by their addresses.
+    pub(crate) held_messages: BTreeMap<usize, HeldMessage>,
     /// Arrays of this rank that nobody reads any more.
     pub(crate) returned: ReturnedArrays,
     pub(crate) timers: Timers,

@@ -88,26 +88,37 @@ public:
     }
     void start(std::shared_ptr<PendingArrays> pending) {
         pending->missing = pending->arrays.size();
+        std::string tags;
         for (std::size_t i = 0; i < pending->arrays.size(); ++i)
-            find(pending, i);
+            if (!find(pending, i))
+                tags += " " + std::to_string(pending->arrays[i].post.tag);
+        if (!tags.empty())
+            check(towpath_await_place(&pending->message,
+                                      (pending->entry->name + " waits for memory that CkPostBuffer "
+                                       "posts with the tag" + tags).c_str()));
     }
 
 private:
-    void find(const std::shared_ptr<PendingArrays> &pending, std::size_t number) {
+    // Whether there is memory for an array.
+    bool find(const std::shared_ptr<PendingArrays> &pending, std::size_t number) {
         PostedArray &array = pending->arrays[number];
         if (!array.post.is_matched) {
             if (array.to == nullptr)
                 fail("the post method of " + pending->entry->name + " has neither set the pointer "
                      "to an array nor called CkMatchBuffer for it");
-            return place(*pending, number, array.to, array.bytes, 0);
+            place(*pending, number, array.to, array.bytes, 0);
+            return true;
         }
         std::size_t tag = array.post.tag;
-        if (auto found = posted.extract(tag); !found.empty())
-            return place(*pending, number, found.mapped().first, found.mapped().second, tag);
+        if (auto found = posted.extract(tag); !found.empty()) {
+            place(*pending, number, found.mapped().first, found.mapped().second, tag);
+            return true;
+        }
         if (!expected.emplace(tag, std::make_pair(pending, number)).second)
             fail("two arrays were matched with the tag " + std::to_string(tag) + " on rank " +
                  std::to_string(towpath_rank()) + ", the second one for " + pending->entry->name +
                  ", before memory was posted for the first");
+        return false;
     }
     static void place(PendingArrays &pending, std::size_t number, void *memory, std::size_t bytes,
                       std::size_t tag) {

@@ -62,6 +62,10 @@ public:
             return cells[1].pull(CkNcpyBuffer(ints.data(), BIG * sizeof(int)), 100);
         if (kind == "get elsewhere")
             return cells[1].pull(CkNcpyBuffer(ints.data(), BIG * sizeof(int)), -1);
+        if (kind == "never posted, short") {
+            CkStartQD(CkCallback(CkIndex_Main::quiet(), thisProxy));
+            return cells[1].tagged(10, CkSendBuffer(ints.data()));
+        }
         if (kind == "posted and migrates") {
             cells[1].run();
             cells[1].later(BIG, CkSendBuffer(ints.data()));
@@ -72,6 +76,7 @@ public:
             cells[1].get(BIG, CkSendBuffer(ints.data()));
     }
     void sent(CkDataMsg *m) { delete m; }
+    void quiet() { CkPrintf("this should not run\n"); }
 };
 
 class Cell : public CBase_Cell {
@@ -89,7 +94,8 @@ public:
         p | memory;
     }
     void get(int &n, int *&a, CkNcpyBufferPost *post) {
-        if (kind == "small" || kind == "posted twice" || kind == "matched twice")
+        if (kind == "small" || kind == "posted twice" || kind == "matched twice" ||
+            kind == "never posted")
             CkMatchBuffer(post, 0, 7);
         if (kind == "small")
             CkPostBuffer(memory.data(), BIG - 1, 7);
@@ -111,6 +117,8 @@ public:
     void get(int, int *) { CkPrintf("this should not run\n"); }
     void read(int, int *) { CkPrintf("this should not run\n"); }
     void write(int, const int *a) { *const_cast<int *>(a) = 1; }
+    void tagged(int &, int *&, CkNcpyBufferPost *post) { CkMatchBuffer(post, 0, 17); }
+    void tagged(int, int *) { CkPrintf("this should not run\n"); }
     void pull(CkNcpyBuffer source, int bytes) {
         CkNcpyBuffer own(memory.data(), bytes < 0 ? source.cnt : static_cast<std::size_t>(bytes));
         if (bytes < 0)
