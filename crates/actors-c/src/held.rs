@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
+use crate::messages::check_length;
 use crate::types::CMessage;
 
 /// Adds an array to be written, where the library sends it from most easily; the number is that in
@@ -13,7 +14,12 @@ use crate::types::CMessage;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_message_add_new(message: *mut CMessage, length: usize) -> c_int {
     // SAFETY: the message exists, and the program leaves its memory as it is.
-    unsafe { (*message).add(|runtime| Ok(runtime.new_array(length).into_array())) }
+    unsafe {
+        (*message).add(|runtime| {
+            check_length(length)?;
+            Ok(runtime.new_array(length).into_array())
+        })
+    }
 }
 
 /// The memory of an array of a message that the program has, to be written; null if others may

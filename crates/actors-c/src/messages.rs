@@ -315,6 +315,7 @@ pub unsafe extern "C" fn towpath_message_add_array(
     // SAFETY: the message exists, and the callback if it is not null.
     let (message, done) = unsafe { (&mut *message, done.as_ref()) };
     let array = |runtime: &Runtime| {
+        check_length(length)?;
         let done = done.map_or(Ok(ChareCallback::Ignore), CCallback::callback)?;
         Ok(runtime.array(Box::new(ProgramArray::new(data, length)), done))
     };
@@ -332,10 +333,21 @@ pub unsafe extern "C" fn towpath_message_add_copy(
     data: *const c_void,
     length: usize,
 ) -> c_int {
-    // SAFETY: so many bytes are there.
-    let content = unsafe { bytes(data, length) };
+    let array = |runtime: &Runtime| {
+        check_length(length)?;
+        // SAFETY: so many bytes are there.
+        Ok(runtime.copied_array(unsafe { bytes(data, length) }))
+    };
     // SAFETY: the program leaves its `memory` as it is.
-    unsafe { (*message).add(|runtime| Ok(runtime.copied_array(content))) }
+    unsafe { (*message).add(array) }
+}
+
+/// Refuses the length of an array that no memory has: a negative number, most likely.
+pub(crate) fn check_length(length: usize) -> Result<(), String> {
+    if length > LONGEST_PAYLOAD {
+        return Err(format!("an array of {length} bytes is longer than any memory"));
+    }
+    Ok(())
 }
 
 /// An array of a message; null if it has no such array.

@@ -11,7 +11,7 @@ use towpath_actors::{ArrayMemory, ChareCallback, MessageArray, Runtime, Writable
 use crate::calls::sentence;
 use crate::current::with_runtime;
 use crate::failure::status;
-use crate::messages::{ProgramArray, bytes, elements, towpath_message_free};
+use crate::messages::{ProgramArray, bytes, check_length, elements, towpath_message_free};
 use crate::types::{CCallback, CChannel, CChareId, CMessage, CPlacement};
 
 /// Memory of the program, which the library fills.
@@ -63,6 +63,7 @@ pub unsafe extern "C" fn towpath_message_add_posted_array(
     // SAFETY: the message exists, and the callback if it is not null.
     let (message, done) = unsafe { (&mut *message, done.as_ref()) };
     let array = |runtime: &Runtime| {
+        check_length(length)?;
         let done = done.map_or(Ok(ChareCallback::Ignore), CCallback::callback)?;
         Ok(runtime.posted_array(Box::new(ProgramArray::new(data, length)), done))
     };

@@ -28,7 +28,7 @@ impl Runtime {
         let is_for_one = message.header().kind() == Some(MessageKind::Invoke);
         // Others may hold the arrays of a broadcast, and each is counted once by its sender.
         let is_held = |array: &&MessageArray| {
-            is_for_one && array.is_borrowed() && Rc::strong_count(array) == 1
+            is_for_one && array.is_borrowed() && Rc::strong_count(*array) == 1
         };
         let held = 1 + message.arrays().iter().filter(is_held).count() as u64;
         let mut state = self.state.borrow_mut();

@@ -213,6 +213,11 @@ static void test_broken_messages(void) {
     CHECK(message.payload == NULL && message.bytes == 0);
     CHECK(towpath_invoke(&id, &message) == -1 && strstr(towpath_error(), "more bytes than"));
     towpath_message_new(0, &message);
+    CHECK(towpath_message_add_array(&message, "x", (size_t)-8, NULL) == -1);
+    CHECK(towpath_message_add_copy(&message, "x", (size_t)-8) == -1);
+    CHECK(towpath_message_add_posted_array(&message, "x", (size_t)-8, NULL) == -1);
+    CHECK(towpath_message_add_new(&message, (size_t)-8) == -1);
+    CHECK(strstr(towpath_error(), "longer than any memory") && message.array_count == 0);
     id.index.length = 7;
     CHECK(towpath_invoke(&id, &message) == -1 && strstr(towpath_error(), "0 to 6 words"));
     id.index.length = 1;
