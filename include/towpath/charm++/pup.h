@@ -19,6 +19,8 @@ struct reconstruct {};
 class er {
 public:
     enum class Task { Sizing, Packing, Unpacking };
+    // What a chare is packed for.
+    enum class Purpose { Other, Migration, Checkpoint };
 
     er(const er &) = delete;
     er &operator=(const er &) = delete;
@@ -28,11 +30,12 @@ public:
     bool isPacking() const { return task == Task::Packing; }
     bool isUnpacking() const { return task == Task::Unpacking; }
     // Whether what is packed will be deleted: an object that leaves its rank.
-    bool isDeleting() const { return isPacking() && deleting; }
+    bool isDeleting() const { return isPacking() && isMigration(); }
     bool isUserlevel() const { return false; }
-    bool isRestarting() const { return false; }
-    bool isCheckpoint() const { return false; }
-    bool isMigration() const { return deleting; }
+    bool isRestarting() const { return isUnpacking() && purpose == Purpose::Checkpoint; }
+    // Also if a balancer asks how large the object is.
+    bool isCheckpoint() const { return !isUnpacking() && purpose == Purpose::Checkpoint; }
+    bool isMigration() const { return purpose == Purpose::Migration; }
 
     virtual void bytes(void *data, std::size_t size) = 0;
 
@@ -47,7 +50,7 @@ public:
     // Passes bytes without looking at them.
     virtual void pass(std::size_t size) = 0;
 
-    bool deleting = false;
+    Purpose purpose = Purpose::Other;
 
 protected:
     explicit er(Task what) : task(what) {}

@@ -101,6 +101,13 @@ struct OwnPup<T, std::void_t<decltype(&T::pup)>>
 
 // The type of a class of chares.
 template <class T, class Index> struct TypeFunctions {
+    // Who unpacks the chare does not know for what it was packed.
+    static void begin(PUP::er &p) {
+        if (!p.isUnpacking())
+            p.purpose = towpath_leaves() ? PUP::er::Purpose::Migration
+                                         : PUP::er::Purpose::Checkpoint;
+        p | p.purpose;
+    }
     static void pup(Chare *chare, PUP::er &p) {
         chare->ck_pup_base(p);
         Index::ck_pup(cast<T>(chare), p);
@@ -108,9 +115,9 @@ template <class T, class Index> struct TypeFunctions {
     }
     static std::size_t packed_bytes(void *, void *object) {
         PUP::sizer p;
-        p.deleting = towpath_leaves();
         guarded([&] {
-            if (p.deleting)
+            begin(p);
+            if (p.isMigration())
                 static_cast<Chare *>(object)->ckAboutToMigrate();
             pup(static_cast<Chare *>(object), p);
         });
@@ -118,8 +125,10 @@ template <class T, class Index> struct TypeFunctions {
     }
     static void pack(void *, void *object, void *into, std::size_t bytes) {
         PUP::toMem p(into, bytes);
-        p.deleting = towpath_leaves();
-        guarded([&] { pup(static_cast<Chare *>(object), p); });
+        guarded([&] {
+            begin(p);
+            pup(static_cast<Chare *>(object), p);
+        });
     }
     static void *unpack(void *, const towpath_chare_id *id, const void *packed,
                         std::size_t bytes) {
@@ -128,6 +137,7 @@ template <class T, class Index> struct TypeFunctions {
         guarded([&] {
             made = Index::ck_base(new T(static_cast<CkMigrateMessage *>(nullptr)));
             PUP::fromMem p(packed, bytes);
+            begin(p);
             pup(made, p);
             made->ckJustMigrated();
             made->ck_made();

@@ -24,7 +24,7 @@ public:
 };
 
 class Cell : public CBase_Cell {
-    int steps = 0, moves = 0, pe = CkMyPe();
+    int steps = 0, moves = 0, restarts = 0, pe = CkMyPe();
     // Deleted where it leaves, and only there.
     int *values = new int[100]();
 
@@ -36,6 +36,10 @@ public:
         p | steps;
         p | moves;
         p | pe;
+        p | restarts;
+        restarts += p.isRestarting();
+        CkAssert(p.isMigration() == !(p.isCheckpoint() || p.isRestarting()));
+        CkAssert(!p.isPacking() || p.isDeleting() == p.isMigration());
         p(values, 100);
         if (p.isDeleting()) {
             delete[] values;
@@ -63,7 +67,7 @@ public:
         contribute(sizeof sum, &sum, CkReduction::sum_int);
     }
     void end() {
-        int results[] = {values[0] == ::steps, moves > 0};
+        int results[] = {values[0] == ::steps, moves > 0, restarts};
         contribute(sizeof results, results, CkReduction::sum_int,
                    CkCallback(CkReductionTarget(Main, ended), mainProxy));
     }
@@ -139,7 +143,7 @@ public:
         go();
     }
     void ended(int, int *results) {
-        CkAssert(results[0] == elements);
+        CkAssert(results[0] == elements && results[2] == (is_restarted ? elements : 0));
         CkPrintf("%d of %d have moved: right\n", results[1], elements);
         CkExit();
     }
