@@ -24,7 +24,7 @@ inline void Functions::call(std::uint64_t number, const void *value, std::size_t
              "or a CkDataMsg, or use a CkFuture");
     auto found = once.extract(number);
     if (found.empty())
-        fail("a callback that can be used once was used twice");
+        fail("a callback that can be used once was used twice, or is of the job before a restart");
     found.mapped()(value, bytes);
 }
 
