@@ -47,7 +47,8 @@ template <class T> inline Value<T> value(const T &value) { return {value}; }
 
 // An array to send. With an address, its elements stay where they are: it is for this process.
 template <class T> struct Array {
-    static_assert(std::is_trivially_copyable_v<T> || !PUP::detail::has_pup<T>::value,
+    static_assert(std::is_trivially_copyable_v<T> ||
+                      PUP::as_bytes<std::remove_const_t<T>>::value,
                   "An array parameter consists of plain data: send a std::vector of others.");
     T *elements;
     std::uint64_t count;
