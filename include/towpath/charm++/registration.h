@@ -99,6 +99,12 @@ template <class T>
 struct OwnPup<T, std::void_t<decltype(&T::pup)>>
     : std::is_same<decltype(&T::pup), void (T::*)(PUP::er &)> {};
 
+// Becomes a CkMigrateMessage * and nothing else: a pointer would become a bool too.
+struct MigrateMessagePointer {
+    template <class T, class = std::enable_if_t<std::is_same_v<T, CkMigrateMessage *>>>
+    operator T() const;
+};
+
 // The type of a class of chares.
 template <class T, class Index> struct TypeFunctions {
     // Who unpacks the chare does not know for what it was packed.
@@ -155,7 +161,7 @@ inline void register_type(towpath_type &type, std::string &name, const std::stri
     name = named;
     type.name = name.c_str();
     type.destroy = Functions::destroy;
-    if constexpr (std::is_constructible_v<T, CkMigrateMessage *>) {
+    if constexpr (std::is_constructible_v<T, MigrateMessagePointer>) {
         type.packed_bytes = Functions::packed_bytes;
         type.pack = Functions::pack;
         type.unpack = Functions::unpack;

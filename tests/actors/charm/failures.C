@@ -50,6 +50,10 @@ public:
     void ready() {
         if (kind == "writes")
             return cells[1].write(BIG, CkSendBuffer(ints.data()));
+        if (kind == "only a bool") {
+            CProxy_Switch::ckNew(true, 2)[1].move();
+            return;
+        }
         if (kind == "negative length")
             return cells[1].read(-8, ints.data());
         if (kind == "negative lent length")
@@ -137,6 +141,13 @@ public:
         callback.send(new Text());
         delete callback.thread_delay();
     }
+};
+
+// Its constructor is none of those that have migrated.
+class Switch : public CBase_Switch {
+public:
+    explicit Switch(bool) {}
+    void move() { migrateMe((CkMyPe() + 1) % CkNumPes()); }
 };
 
 #include "failures.def.h"
