@@ -93,10 +93,18 @@ class Player : public CBase_Player {
     double began = 0, copying = 0;
     volatile double seen = 0;
 
+    void warmUp() {
+        --warm;
+        began = CkWallTimer();
+        copies = 0;
+        copying = 0;
+    }
     void reply() {
-        if (thisIndex == 1)
-            return send();
-        play();
+        if (thisIndex == 0)
+            return play();
+        if (warm > 0)
+            warmUp();
+        send();
     }
     void send() {
         CProxyElement_Player other = thisProxy[1 - thisIndex];
@@ -121,17 +129,12 @@ public:
         array.resize(bytes / sizeof(double), 1);
         own.resize(array.size(), 2);
         left = rounds(bytes);
-        warm = 2;
-        copies = 0;
-        copying = 0;
-        if (thisIndex == 1)
-            thisProxy[0].play();
+        warm = 2 - thisIndex;
+        contribute(CkCallback(CkIndex_Player::play(), thisProxy[0]));
     }
     void play() {
-        if (warm > 0 && --warm == 0) {
-            began = CkWallTimer();
-            copies = 0;
-            copying = 0;
+        if (warm > 0) {
+            warmUp();
         } else if (warm == 0 && left-- == 0) {
             double passed = CkWallTimer() - began;
             if (way == ONECOPY)
