@@ -34,6 +34,8 @@ struct alignas(16) MessageHeader {
     std::uint32_t priority_bits = 0;
     // Whether the priority is a string of bits, and no integer.
     bool has_bits = false;
+    // The program, and a scope of steps that has taken the message.
+    std::uint16_t owners = 1;
 
     static MessageHeader *of(const void *object) {
         return static_cast<MessageHeader *>(const_cast<void *>(object)) - 1;
@@ -64,9 +66,9 @@ inline void *allocate_message(std::size_t bytes, int priority_bits = 0) {
     return header->object();
 }
 
-// The memory of an object.
+// The memory of an object, for one of its owners.
 inline void free_message(void *object) {
-    if (object != nullptr) {
+    if (object != nullptr && --MessageHeader::of(object)->owners == 0) {
         towpath_message owner = MessageHeader::of(object)->owner;
         towpath_message_free(&owner);
     }
@@ -79,24 +81,6 @@ inline void destroy_message(void *object) {
     if (auto destroy = MessageHeader::of(object)->destroy)
         return destroy(object);
     free_message(object);
-}
-
-// The message to send, of which the program gives up the object.
-inline towpath_message take_message(void *object) {
-    MessageHeader *header = MessageHeader::of(object);
-    towpath_message owner = header->owner;
-    if (!header->has_bits || (owner.flags & TOWPATH_PRIORITY) == 0)
-        return owner;
-    // The library has such a priority in front of the payload.
-    towpath_message prioritized;
-    std::uint32_t bits = header->priority_bits == 0 ? 32 : header->priority_bits;
-    check(towpath_message_new_prioritized(
-        owner.bytes, static_cast<const std::uint32_t *>(header->priority()), bits, &prioritized));
-    std::memcpy(prioritized.payload, owner.payload, owner.bytes);
-    prioritized.flags |= owner.flags;
-    prioritized.reference = owner.reference;
-    towpath_message_free(&owner);
-    return prioritized;
 }
 
 // The header in a message that has arrived.
@@ -114,6 +98,7 @@ inline void *message_object(const towpath_message &message) {
     std::int32_t priority = header->has_bits ? header->owner.priority : message.priority;
     header->owner = message;
     header->owner.priority = priority;
+    header->owners = 1;
     return header->object();
 }
 
@@ -128,6 +113,30 @@ inline void *allocate_like(const void *object, std::size_t bytes) {
     to->has_bits = from->has_bits;
     std::memcpy(to->priority(), from->priority(), from->priority_words() * sizeof(std::uint32_t));
     return made;
+}
+
+// The message to send, of which the program gives up the object.
+inline towpath_message take_message(void *object) {
+    MessageHeader *header = MessageHeader::of(object);
+    if (header->owners > 1) {
+        void *copy = allocate_like(object, header->bytes);
+        std::memcpy(copy, object, header->bytes);
+        free_message(object);
+        return take_message(copy);
+    }
+    towpath_message owner = header->owner;
+    if (!header->has_bits || (owner.flags & TOWPATH_PRIORITY) == 0)
+        return owner;
+    // The library has such a priority in front of the payload.
+    towpath_message prioritized;
+    std::uint32_t bits = header->priority_bits == 0 ? 32 : header->priority_bits;
+    check(towpath_message_new_prioritized(
+        owner.bytes, static_cast<const std::uint32_t *>(header->priority()), bits, &prioritized));
+    std::memcpy(prioritized.payload, owner.payload, owner.bytes);
+    prioritized.flags |= owner.flags;
+    prioritized.reference = owner.reference;
+    towpath_message_free(&owner);
+    return prioritized;
 }
 
 template <class M> inline void *packed(M *message) { return M::pack(message); }

@@ -84,6 +84,75 @@ public:
     std::shared_ptr<StepScope> outer;
 };
 
+// A message of the program that steps have taken. It is also their scope's, which packs it until
+// the program has deleted or sent it.
+template <class M> class TakenMessage {
+public:
+    TakenMessage() = default;
+    TakenMessage(const TakenMessage &) = delete;
+    ~TakenMessage() { free_message(object); }
+
+    M *take(const towpath_message &kept) { return share(from_message<M>(kept)); }
+    // The variable of the steps is the message.
+    void pup(PUP::er &p, M *&variable) {
+        bool is_there = object != nullptr && variable == object &&
+                        MessageHeader::of(object)->owners > 1;
+        p | is_there;
+        if (!is_there)
+            return;
+        std::uint32_t reference = 0;
+        if (!p.isUnpacking())
+            reference = static_cast<std::uint32_t>(CkGetRefNum(object));
+        p | reference;
+        if constexpr (std::is_base_of_v<CkDataMsg, M>)
+            pup_result(p);
+        else
+            pup_object(p);
+        CkSetRefNum(object, static_cast<int>(reference));
+        variable = object;
+        if (p.isDeleting())
+            delete object;
+    }
+
+private:
+    M *share(M *message) {
+        ++MessageHeader::of(message)->owners;
+        return object = message;
+    }
+    void pup_result(PUP::er &p) {
+        towpath_message message = {};
+        std::uint64_t bytes = 0;
+        if (!p.isUnpacking())
+            bytes = static_cast<std::uint64_t>(object->getSize());
+        p | bytes;
+        if (p.isUnpacking()) {
+            towpath_message_new(bytes, &message);
+            p.bytes(message.payload, bytes);
+            share(new M(message));
+        } else {
+            p.bytes(object->getData(), bytes);
+        }
+    }
+    // A class that packs itself makes another object.
+    void pup_object(PUP::er &p) {
+        void *packed_message = p.isUnpacking() ? nullptr : packed(object);
+        std::uint64_t bytes = 0;
+        if (!p.isUnpacking())
+            bytes = MessageHeader::of(packed_message)->bytes;
+        p | bytes;
+        if (p.isUnpacking())
+            packed_message = allocate_message(bytes);
+        p.bytes(packed_message, bytes);
+        M *unpacked = static_cast<M *>(M::unpack(packed_message));
+        if (unpacked != object) {
+            free_message(object);
+            share(unpacked);
+        }
+    }
+
+    M *object = nullptr;
+};
+
 // A message that a statement waits for.
 struct Expected {
     int alternative = 0; // of those that a statement chooses from

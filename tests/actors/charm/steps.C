@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,28 @@ enum Order { sixth = 6 };
 class Note : public CMessage_Note {
 public:
     int value;
+};
+
+// Packs itself.
+class List : public CMessage_List {
+public:
+    std::vector<int> values;
+    static void *pack(List *m) {
+        int count = static_cast<int>(m->values.size());
+        int bytes = static_cast<int>(sizeof count * (1 + m->values.size()));
+        auto *buffer = static_cast<int *>(CkAllocBuffer(m, bytes));
+        buffer[0] = count;
+        std::copy(m->values.begin(), m->values.end(), buffer + 1);
+        delete m;
+        return buffer;
+    }
+    static List *unpack(void *buffer) {
+        List *m = new (CkAllocBuffer(buffer, sizeof(List))) List;
+        int *all = static_cast<int *>(buffer);
+        m->values.assign(all + 1, all + 1 + all[0]);
+        CkFreeMsg(buffer);
+        return m;
+    }
 };
 
 CProxy_Main mainProxy;
@@ -59,6 +82,21 @@ public:
         CkAssert(was_told && thisIndex < 6);
         was_told = false;
         thisProxy[thisIndex].moved();
+    }
+    void sendNotes() {
+        Note *note = new Note;
+        note->value = 7;
+        CkSetRefNum(note, 7);
+        thisProxy[thisIndex].note(note);
+        List *list = new List;
+        list->values = {1, 2, 8};
+        CkSetRefNum(list, 8);
+        thisProxy[thisIndex].list(list);
+    }
+    void hop() {
+        migrateMe((CkMyPe() + 1) % CkNumPes());
+        if (CkNumPes() == 1)
+            thisProxy[thisIndex].moved();
     }
     void send() {
         double values[] = {0, double(round)};

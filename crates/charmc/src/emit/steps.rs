@@ -166,11 +166,10 @@ fn define_scope(out: &mut Text, chare: &Chare, kind: usize, variables: &ScopeVar
 fn message_scope(out: &mut Text, message: &str, name: &str) {
     line!(out, "  {message} *{name} = nullptr;");
     out.line("  void ck_read() {");
-    line!(out, "    {name} = ck::from_message<{message}>(ck_message.release());");
+    line!(out, "    {name} = ck_taken.take(ck_message.release());");
     out.line("  }");
-    out.line("  void pup(PUP::er &) override {");
-    out.line("    ck::fail(\"a chare cannot migrate within a 'when' that has taken a message\");");
-    out.line("  }");
+    line!(out, "  void pup(PUP::er &ck_p) override {{ ck_taken.pup(ck_p, {name}); }}");
+    line!(out, "  ck::TakenMessage<{message}> ck_taken;");
 }
 
 fn values_scope(out: &mut Text, parameters: &Parameters, list: &[EntryParameter], is_target: bool) {
