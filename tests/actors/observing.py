@@ -205,6 +205,24 @@ def shown(options, job, ranks):
     return well and "Worker" in text, f"{said}\n{text}"
 
 
+def shown_while_one_works(options, job):
+    """All ranks answer when only the last one works: rank 0 asks whether anything is left to do."""
+    process = job.start(2, "last", 10)
+    try:
+        time.sleep(2.5)
+        status, output = towpath(options, "info", "--json", "--chares", process_of(job, process))
+    finally:
+        process.terminate()
+        process.communicate()
+    return status == 0 and len(json.loads(output)["ranks"]) == 2, output
+
+
+def process_of(job, process):
+    """The launcher that `timeout` runs."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return next(pid for pid in children if is_program(pid, job.mpiexec))
+
+
 def is_program(pid, path):
     try:
         return os.path.samefile(f"/proc/{pid}/exe", path)
@@ -262,6 +280,7 @@ def cases(options, binary):
     yield "report, Python, 2 ranks", lambda: reported_by_python(options, 2)
     for ranks in (1, 4):
         yield f"info, {ranks} ranks", lambda ranks=ranks: shown(options, own, ranks)
+    yield "info, only the last rank works", lambda: shown_while_one_works(options, own)
     yield "info, MPICH", lambda: shown_elsewhere(options, mpich)
     yield "library and settings", lambda: described(options)
     yield "refusals", lambda: refusals(options)

@@ -1,11 +1,16 @@
 //! When rank 0 asks all ranks for samples: for a report, and when `towpath info --chares` asks.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use towpath_actors::ActorMessage;
 use towpath_actors::sample::SampleRequest;
 use towpath_machine::chares::ChareFile;
 use towpath_machine::clock;
+
+/// How long rank 0 waits at most while somebody may ask. A rank that waits for a limited time looks
+/// much more often.
+const LONGEST: Duration = Duration::from_secs(1);
 
 /// What rank 0 looks at when nothing has arrived.
 #[derive(Debug)]
@@ -40,9 +45,11 @@ impl RequestWatch {
         self.request(request).map(SampleRequest::message)
     }
 
-    /// How long a rank may wait without a look.
-    pub(crate) fn limit(&self) -> Option<std::time::Duration> {
-        self.report.as_ref().map(|times| std::time::Duration::from_nanos(times.period))
+    /// How long a rank may wait, unless nobody can ask.
+    pub(crate) fn limit(&self) -> Option<Duration> {
+        let period = self.report.as_ref().map(|times| Duration::from_nanos(times.period));
+        let longest = self.file.as_ref().map(|_| LONGEST);
+        period.into_iter().chain(longest).min()
     }
 
     fn request(&mut self, request: u32) -> Option<SampleRequest> {
@@ -71,7 +78,7 @@ mod tests {
     fn every_request_of_a_person_is_seen_once() {
         let file = Rc::new(ChareFile::create(2).unwrap());
         let mut watch = RequestWatch::new(Some(file.clone()), None);
-        assert!(watch.look().is_none() && watch.limit().is_none());
+        assert!(watch.look().is_none() && watch.limit() == Some(LONGEST));
         for measures in [true, false, true, true] {
             let request = file.ask(measures);
             let expected = SampleRequest { measures, until_end: false };
@@ -89,5 +96,6 @@ mod tests {
         std::thread::sleep(watch.limit().unwrap());
         assert!(watch.look().is_some());
         assert!(watch.look().is_none());
+        assert_eq!(RequestWatch::new(None, None).limit(), None, "nobody can ask");
     }
 }

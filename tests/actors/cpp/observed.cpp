@@ -1,4 +1,4 @@
-// Programs that are observed: observed work SECONDS, undelivered, order, nothing.
+// Programs that are observed: observed work SECONDS, last SECONDS, undelivered, order, nothing.
 #include <towpath/chare.hpp>
 
 #include <chrono>
@@ -54,6 +54,17 @@ struct Ordered : towpath::Chare<Ordered> {
     }
 };
 
+// Only the chare of the last rank works.
+struct Last : towpath::Chare<Last> {
+    void work(double end) {
+        for (double until = Worker::now() + 1e-3; Worker::now() < until;) {
+        }
+        if (Worker::now() < end)
+            return self().send<&Last::work>(end);
+        towpath::exit(0);
+    }
+};
+
 int main(int argc, char **argv) {
     const std::string what = argc > 1 ? argv[1] : "nothing";
     const double seconds = argc > 2 ? std::atof(argv[2]) : 0;
@@ -61,6 +72,9 @@ int main(int argc, char **argv) {
         if (what == "work") {
             auto workers = towpath::create_array<Worker>({8});
             workers.send<&Worker::work>(seconds, towpath::Callback::exit());
+        } else if (what == "last") {
+            auto last = towpath::create_chare_at<Last>(towpath::ranks() - 1);
+            last.send<&Last::work>(Worker::now() + seconds);
         } else if (what == "undelivered") {
             auto workers = towpath::create_sparse_array<Worker>();
             for (int i = 0; i < 3; ++i)
