@@ -60,10 +60,11 @@ pub(crate) struct SampleWriter {
     /// The report and its name, unless it could not be written.
     report: Option<(File, String)>,
     file: Option<Rc<ChareFile>>,
-    /// For `towpath info`: the last lines of each rank, and which ranks have answered.
+    /// For `towpath info`: the last lines of each rank, which ranks have answered, and how many.
     latest: Vec<String>,
     request: u32,
     has_answered: Vec<bool>,
+    answers: u32,
 }
 
 impl SampleWriter {
@@ -71,7 +72,7 @@ impl SampleWriter {
     pub(crate) fn new(file: Option<Rc<ChareFile>>, ranks: u32) -> SampleWriter {
         let ranks = ranks as usize;
         let (latest, has_answered) = (vec![String::new(); ranks], vec![false; ranks]);
-        SampleWriter { report: None, file, latest, request: 0, has_answered }
+        SampleWriter { report: None, file, latest, request: 0, has_answered, answers: 0 }
     }
 
     /// Begins a report of samples in a period of so many milliseconds. Whether it can be written.
@@ -103,20 +104,26 @@ impl SampleWriter {
         }
     }
 
-    /// Answers `towpath info`, if it has asked.
+    /// Answers `towpath info`, if it has asked, once all ranks have: the text is long.
     fn answer(&mut self, rank: u32, text: String) {
         let Some(file) = &self.file else { return };
+        self.latest[rank as usize] = text;
         let request = file.request();
+        if request == 0 {
+            return;
+        }
         if request != self.request {
-            self.request = request;
+            (self.request, self.answers) = (request, 0);
             self.has_answered.fill(false);
         }
-        self.has_answered[rank as usize] = true;
-        self.latest[rank as usize] = text;
-        if request != 0 {
-            let answers = self.has_answered.iter().filter(|answered| **answered).count() as u32;
-            // Without memory for it, the person is told that nobody has answered.
-            let _ = file.write(request, answers, &self.latest.concat());
+        if std::mem::replace(&mut self.has_answered[rank as usize], true) {
+            return;
+        }
+        self.answers += 1;
+        let is_complete = self.answers as usize == self.latest.len();
+        // Without memory for it, the person is told that a rank has not answered.
+        if !is_complete || file.write(&self.latest.concat()).is_ok() {
+            file.set_answers(request, self.answers);
         }
     }
 }
@@ -178,9 +185,19 @@ mod tests {
         reporter.sampled(&sample(0), &name);
         reporter.sampled(&sample(0), &name);
         assert_eq!(file.answers(request), 1);
+        assert_eq!(file.read().unwrap(), "", "a rank is missing");
         reporter.sampled(&sample(1), &name);
         assert_eq!(file.answers(request), 2);
-        assert_eq!(file.read().unwrap(), lines(&sample(0), &name) + &lines(&sample(1), &name));
+        let answer = lines(&sample(0), &name) + &lines(&sample(1), &name);
+        assert_eq!(file.read().unwrap(), answer);
+        let later = RankSample { sent: 7, ..sample(1) };
+        reporter.sampled(&later, &name);
+        assert_eq!(file.read().unwrap(), answer, "it is written once for each request");
+        let request = file.ask(false);
+        reporter.sampled(&later, &name);
+        reporter.sampled(&sample(0), &name);
+        assert_eq!(file.answers(request), 2);
+        assert_eq!(file.read().unwrap(), lines(&sample(0), &name) + &lines(&later, &name));
     }
 
     #[test]

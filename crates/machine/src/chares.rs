@@ -105,19 +105,23 @@ impl ChareFile {
         if later < 0 { 0 } else { answered as u32 }
     }
 
-    /// Writes what so many ranks have answered.
+    /// Says how many ranks have answered a request; that all have, once the answer is written.
+    pub fn set_answers(&self, request: u32, answers: u32) {
+        let answered = u64::from(request) << 32 | u64::from(answers);
+        self.head().answered.store(answered, Ordering::Release);
+    }
+
+    /// Writes the answer of all ranks.
     ///
     /// # Errors
     /// There is no memory for it.
-    pub fn write(&self, request: u32, answers: u32, text: &str) -> io::Result<()> {
+    pub fn write(&self, text: &str) -> io::Result<()> {
         let head = self.head();
         // No other process writes these, and readers read again what has changed meanwhile.
         head.changes.fetch_add(1, Ordering::AcqRel);
         let written = self.file.write_all_at(text.as_bytes(), PAGE as u64);
         head.length.store(text.len() as u64, Ordering::Release);
         head.changes.fetch_add(1, Ordering::AcqRel);
-        let answered = u64::from(request) << 32 | u64::from(answers);
-        head.answered.store(answered, Ordering::Release);
         written
     }
 
@@ -155,8 +159,11 @@ mod tests {
         assert_eq!((tool.ranks(), rank.request(), tool.read().unwrap()), (3, 0, String::new()));
         let request = tool.ask(true);
         assert_eq!((rank.request(), request, tool.answers(request)), (1, 1, 0));
-        rank.write(request, 2, "two").unwrap();
-        assert_eq!((tool.answers(request), tool.read().unwrap()), (2, "two".to_owned()));
+        rank.set_answers(request, 2);
+        assert_eq!((tool.answers(request), tool.read().unwrap()), (2, String::new()));
+        rank.write("three").unwrap();
+        rank.set_answers(request, 3);
+        assert_eq!((tool.answers(request), tool.read().unwrap()), (3, "three".to_owned()));
         assert_eq!((tool.ask(false), tool.answers(2)), (2, 0));
         assert_eq!((tool.ask(true), tool.ask(true), tool.ask(false)), (3, 5, 6));
     }

@@ -205,7 +205,8 @@ mod tests {
                 while file.request() == 0 {
                     std::thread::yield_now();
                 }
-                file.write(1, 2, REPORT).unwrap();
+                file.write(REPORT).unwrap();
+                file.set_answers(1, 2);
             });
             let samples = answer(&file, true).unwrap();
             let cells = |row: &ReportRow| {
