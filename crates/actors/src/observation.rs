@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::quiescence::MessageCounts;
-use crate::sample::Observer;
+use crate::sample::{Observer, SampleRequest};
 
 /// A rank's part of the observation.
 #[derive(Debug, Default)]
@@ -14,9 +14,11 @@ pub(crate) struct Observation {
     pub(crate) until_end: bool,
     /// Chares that have left.
     pub(crate) migrations: u64,
-    /// At rank 0: answers that are missing, and last ones that have come.
+    /// At rank 0: answers of others that are missing, and last ones of all ranks that have come.
     pub(crate) missing: u32,
     pub(crate) ended: u32,
+    /// At rank 0: the last request, if so many answers are missing that it is not passed on yet.
+    pub(crate) delayed: Option<SampleRequest>,
     /// At rank 0: what it had counted when it was asked, and since when it has not changed.
     pub(crate) unchanged: Option<(MessageCounts, u64)>,
 }

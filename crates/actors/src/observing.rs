@@ -17,7 +17,7 @@ use crate::state::State;
 
 /// How long rank 0 waits for the last samples, while no rank can go on without it anyway.
 const LONGEST_END: Duration = Duration::from_secs(10);
-/// Requests that a rank may leave unanswered before nobody asks any more.
+/// Requests that ranks may leave unanswered before later ones are delayed.
 const UNANSWERED: u32 = 4;
 
 impl SampleRequest {
@@ -62,24 +62,40 @@ impl Runtime {
         self.observer.borrow_mut().0 = Some(observer);
     }
 
-    /// At rank 0: asks all ranks for a sample.
+    /// At rank 0: asks all ranks for a sample. Other ranks that have left too many requests
+    /// unanswered are asked later, and then for the last one only.
     pub fn ask_for_samples(&self, request: SampleRequest) {
-        let mut state = self.state.borrow_mut();
-        let ranks = state.ranks;
-        if state.observation.missing >= UNANSWERED * ranks {
-            return;
+        self.state.borrow_mut().observation.delayed = Some(request);
+        if !self.pass_on_request() {
+            self.tell_sample(false);
         }
-        state.observation.missing += ranks;
+        self.end_if_stalled();
+    }
+
+    /// At rank 0: passes on the last request, if there is one and not too many answers are missing.
+    /// Whether it has.
+    fn pass_on_request(&self) -> bool {
+        let mut state = self.state.borrow_mut();
+        let others = state.ranks - 1;
+        let observation = &mut state.observation;
+        if observation.missing + others > UNANSWERED * others {
+            return false;
+        }
+        let Some(request) = observation.delayed.take() else { return false };
+        observation.missing += others;
         drop(state);
         self.give_sample(request);
-        self.end_if_stalled();
+        true
     }
 
     pub(crate) fn observe_message(&self, what: ObserveMessage) {
         match what {
             ObserveMessage::Request(request) if self.rank() == 0 => self.ask_for_samples(request),
             ObserveMessage::Request(request) => self.give_sample(request),
-            ObserveMessage::Sample(sample) => self.take_sample(&sample),
+            ObserveMessage::Sample(sample) => {
+                self.take_sample(&sample);
+                self.pass_on_request();
+            }
         }
     }
 
@@ -110,7 +126,7 @@ impl Runtime {
         let observation = &mut state.observation;
         if sample.is_last {
             observation.ended += 1;
-        } else {
+        } else if sample.rank != 0 {
             observation.missing = observation.missing.saturating_sub(1);
         }
         drop(state);

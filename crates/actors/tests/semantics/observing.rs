@@ -140,6 +140,29 @@ fn code_outside_of_methods_counts_once() {
 }
 
 #[test]
+fn the_last_request_of_many_reaches_a_rank_that_did_not_answer() {
+    let job = timed(3);
+    let seen = observed(&job);
+    let array = job.runtimes[2].create_collection(options(HomeMap::Block(vec![12]), true)).unwrap();
+    job.work();
+    let ended = SampleRequest { measures: false, until_end: false };
+    // All others are in a method meanwhile.
+    for request in [ONCE; 20].into_iter().chain([ended]) {
+        job.runtimes[0].ask_for_samples(request);
+        for _ in 0..9 {
+            job.runtimes[0].step();
+        }
+    }
+    assert_eq!(taken(&seen).len(), 21, "rank 0 has answered all of them");
+    job.work();
+    let answers = taken(&seen).iter().filter(|sample| sample.rank == 2).count();
+    assert!((2..10).contains(&answers), "it is not asked as often: {answers}");
+    job.runtimes[0].broadcast(broadcast(array, 1, &[]));
+    job.work();
+    assert_eq!(busy(&job, &seen), 0, "the last request has ended measuring");
+}
+
+#[test]
 fn migrations_and_messages_that_wait_are_counted_where_they_are() {
     let job = Job::new(3, |runtime: &Runtime, id, _| {
         runtime.migrate(id, 2).map_err(|error| error.to_string())
