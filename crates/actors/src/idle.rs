@@ -10,17 +10,19 @@ use crate::runtime::Runtime;
 use crate::state::State;
 
 impl State {
-    /// How long this rank waits before it starts a wave that nobody has asked for, if it does.
+    /// How long this rank waits before it starts a wave, if it does: one that somebody waits for,
+    /// else one that nobody has asked for.
     fn until_wave(&self) -> Option<Duration> {
         if self.rank != 0 || self.quiescence.is_active() || self.counts.outside > 0 {
             return None;
         }
-        // Without other ranks, nothing can arrive.
-        match (self.ranks, self.timers.is_empty()) {
+        let unasked = || match (self.ranks, self.timers.is_empty()) {
+            // Without other ranks, nothing can arrive.
             (1, true) => Some(Duration::ZERO),
             (1, false) => None,
             _ => Some(self.stall.pause()),
-        }
+        };
+        self.pauses.rest(|| self.layer.time()).or_else(unasked)
     }
 
     /// At rank 0: whether somebody waits for quiescence.
@@ -47,8 +49,10 @@ impl Runtime {
         self.has_waited();
         if has_passed && wave.is_some() && limit == wave {
             let mut state = self.state.borrow_mut();
-            let now = state.layer.time();
-            state.stall.begin(now);
+            if !state.pauses.end() {
+                let now = state.layer.time();
+                state.stall.begin(now);
+            }
             drop(state);
             self.count_messages();
         }
@@ -101,6 +105,7 @@ impl Runtime {
     pub(crate) fn count_messages(&self) {
         let mut state = self.state.borrow_mut();
         if !state.quiescence.is_active() {
+            state.pauses.end();
             state.quiescence.begin();
             state.tell_below(&ControlMessage::CountMessages);
         }
@@ -117,9 +122,10 @@ impl Runtime {
             WaveStep::Start(counts) => {
                 let now = state.layer.time();
                 let is_second = state.stall.found_work(counts.are_balanced(), now);
-                let goes_on = is_second || state.awaits_quiescence();
+                let is_awaited = state.awaits_quiescence();
+                let is_next = is_second || (is_awaited && !state.pauses.begin(counts, now));
                 drop(state);
-                if goes_on {
+                if is_next {
                     self.count_messages();
                 }
             }

@@ -13,6 +13,7 @@
 //!    multicast     the same to sections, and who belongs to them
 //!    results       what reductions give, and who is told
 //!    idle          quiescence, and jobs that do not end themselves
+//!      wave_pauses between waves that find nothing new
 //!      stall       when rank 0 looks whether anything is left to do
 //!    timers        callbacks that are told after some time
 //!    ending        the end of the job, errors
@@ -103,6 +104,7 @@ mod synchronization;
 mod timers;
 pub mod tree;
 mod undelivered;
+mod wave_pauses;
 
 pub use arrays::{ArrayMemory, MessageArray, WritableArray};
 pub use balance::{Balancer, BalancerOptions};

@@ -1,9 +1,8 @@
 //! A rank's part of the observation of a program.
 
 use std::fmt;
-use std::time::Duration;
 
-use crate::quiescence::MessageCounts;
+use crate::quiescence::UnchangedCounts;
 use crate::sample::{Observer, SampleRequest};
 
 /// A rank's part of the observation.
@@ -19,21 +18,14 @@ pub(crate) struct Observation {
     pub(crate) ended: u32,
     /// At rank 0: the last request, if so many answers are missing that it is not passed on yet.
     pub(crate) delayed: Option<SampleRequest>,
-    /// At rank 0: what it had counted when it was asked, and since when it has not changed.
-    pub(crate) unchanged: Option<(MessageCounts, u64)>,
+    /// At rank 0: what it had counted when it was asked.
+    pub(crate) counts: UnchangedCounts,
 }
 
 impl Observation {
     /// The time since it began.
     pub(crate) fn time(&self, now: u64) -> u64 {
         now.saturating_sub(self.begun.unwrap_or(now))
-    }
-
-    /// How long these counts have not changed.
-    pub(crate) fn unchanged_for(&mut self, counts: MessageCounts, now: u64) -> Duration {
-        let before = self.unchanged.filter(|(before, _)| *before == counts);
-        let (_, since) = *self.unchanged.insert(before.unwrap_or((counts, now)));
-        Duration::from_nanos(now.saturating_sub(since))
     }
 }
 

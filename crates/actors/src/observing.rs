@@ -11,6 +11,7 @@ use crate::collection::{Collection, CollectionId};
 use crate::control::ControlMessage;
 use crate::location::HomeMap;
 use crate::message::{ActorMessage, MessageKind};
+use crate::quiescence::UnchangedCounts;
 use crate::runtime::Runtime;
 use crate::sample::{CollectionSample, ObserveMessage, Observer, RankSample, SampleRequest};
 use crate::state::State;
@@ -140,10 +141,10 @@ impl Runtime {
     fn end_if_stalled(&self) {
         let mut state = self.state.borrow_mut();
         let (counts, now) = (state.counts, state.layer.time());
-        let unchanged = state.observation.unchanged_for(counts, now);
+        let unchanged = state.observation.counts.unchanged_for(counts, now);
         let is_idle = state.queue.is_empty() && counts.outside == 0;
         if is_idle && !state.quiescence.is_active() && unchanged >= state.stall.pause() {
-            state.observation.unchanged = None;
+            state.observation.counts = UnchangedCounts::default();
             state.stall.begin(now);
             drop(state);
             self.count_messages();

@@ -4,6 +4,8 @@
 //! termination detection", 1987: the four counter method). A rank answers a wave when its queue is
 //! empty.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// What a rank counts, or the sums of a subtree.
@@ -37,6 +39,19 @@ impl MessageCounts {
     /// different times.
     pub(crate) fn are_balanced(self) -> bool {
         self.sent == self.processed + self.waiting + self.held
+    }
+}
+
+/// The last counts, and since when they have not changed.
+#[derive(Debug, Default)]
+pub(crate) struct UnchangedCounts(Option<(MessageCounts, u64)>);
+
+impl UnchangedCounts {
+    /// How long the counts have not changed, which are these at this moment.
+    pub(crate) fn unchanged_for(&mut self, counts: MessageCounts, now: u64) -> Duration {
+        let before = self.0.filter(|(before, _)| *before == counts);
+        let (_, since) = *self.0.insert(before.unwrap_or((counts, now)));
+        Duration::from_nanos(now.saturating_sub(since))
     }
 }
 

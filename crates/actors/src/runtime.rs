@@ -31,6 +31,7 @@ use crate::stall::StallWatch;
 use crate::state::{NoSuchIndex, State};
 use crate::timers::Timers;
 use crate::tree::SpanningTree;
+use crate::wave_pauses::WavePauses;
 
 /// The runtime of one rank.
 pub struct Runtime {
@@ -67,6 +68,7 @@ impl Runtime {
             channels_made: 0,
             channels: FxHashMap::default(),
             quiescence: Quiescence::new(SpanningTree::new(0, rank, ranks).children().count()),
+            pauses: WavePauses::default(),
             quiescence_clients: Vec::new(),
             stall: StallWatch::new(),
             held: None,

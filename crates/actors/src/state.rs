@@ -25,6 +25,7 @@ use crate::quiescence::{MessageCounts, Quiescence};
 use crate::stall::StallWatch;
 use crate::timers::Timers;
 use crate::tree::SpanningTree;
+use crate::wave_pauses::WavePauses;
 
 /// While the queue is not empty and nothing arrives, the layer below is polled once in so many
 /// messages.
@@ -51,6 +52,7 @@ pub(crate) struct State {
     /// Persistent channels of this rank, by number.
     pub(crate) channels: FxHashMap<u32, OpenChannel>,
     pub(crate) quiescence: Quiescence,
+    pub(crate) pauses: WavePauses,
     /// At rank 0: who waits for quiescence.
     pub(crate) quiescence_clients: Vec<ChareCallback>,
     /// The fingerprint of the program and its read-only data, if rank 0 has sent it.

@@ -1,5 +1,7 @@
 //! Jobs that do not end themselves, on simulated ranks.
 
+use std::time::Duration;
+
 use towpath_actors::runtime::invocation;
 use towpath_actors::{ActorError, ChareCallback, HomeMap};
 
@@ -53,6 +55,33 @@ fn messages_to_deleted_chares_are_named_after_any_end() {
         undelivered,
         ["2 messages of method6 were not delivered: Chare3[2] has been deleted"]
     );
+}
+
+#[test]
+fn who_waits_for_quiescence_and_a_callback_keeps_no_rank_busy() {
+    for ranks in [1, 3] {
+        let job = Job::new(ranks, |_, _, _| Ok(()));
+        let time = job.wires.borrow().time.clone();
+        job.wires.borrow_mut().limits_pass = false;
+        let function = |function| ChareCallback::Function { rank: 0, function };
+        let due = Duration::from_millis(500);
+        job.runtimes[ranks as usize - 1].call_after(due, function(9));
+        job.runtimes[0].start_quiescence(function(4));
+        let mut worked = 0;
+        while job.told.borrow().len() < 2 {
+            for runtime in &job.runtimes {
+                if runtime.step() {
+                    worked += 1;
+                } else {
+                    runtime.wait();
+                }
+            }
+            time.set(time.get() + 10_000);
+            assert!(time.get() < 530_000_000, "quiescence is seen late");
+        }
+        assert_eq!(*job.told.borrow(), ["0 9 []", "0 4 []"]);
+        assert!(worked < 5000, "there are too many waves: {worked}");
+    }
 }
 
 #[test]

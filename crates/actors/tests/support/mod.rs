@@ -18,6 +18,8 @@ pub(crate) struct Wires {
     /// From each rank to each other one.
     lanes: Vec<VecDeque<ActorMessage>>,
     random: Rng,
+    /// Whether ranks that wait for a limited time have done so at random moments.
+    pub(crate) limits_pass: bool,
     /// What the clocks of all ranks show. The test lets the time pass.
     pub(crate) time: Rc<Cell<u64>>,
     /// For how long the threads did not have the processor.
@@ -33,6 +35,7 @@ impl Wires {
             ranks,
             lanes,
             random: Rng::with_seed(seed),
+            limits_pass: true,
             time: Rc::default(),
             interrupted: Rc::default(),
         }))
@@ -101,7 +104,8 @@ impl MachineLayer for WireEnd {
 
     fn wait(&mut self, limit: Option<Duration>) -> bool {
         // Delays may be longer than any limit.
-        limit.is_some() && self.wires.borrow_mut().random.bool()
+        let mut wires = self.wires.borrow_mut();
+        wires.limits_pass && limit.is_some() && wires.random.bool()
     }
 
     fn close(&mut self) {}
