@@ -13,7 +13,7 @@ impl State {
     /// How long this rank waits before it starts a wave, if it does: one that somebody waits for,
     /// else one that nobody has asked for.
     fn until_wave(&self) -> Option<Duration> {
-        if self.rank != 0 || self.quiescence.is_active() || self.counts.outside > 0 {
+        if self.rank != 0 || self.quiescence.is_active() {
             return None;
         }
         let unasked = || match (self.ranks, self.timers.is_empty()) {
@@ -80,20 +80,6 @@ impl Runtime {
         has_told
     }
 
-    /// Something on this rank waits for what is neither a message nor a chare, until
-    /// [`Runtime::end_outside`]: the job does not end because nothing else is left to do. Whoever
-    /// calls this lets the scheduler go on by [`Runtime::step`], because a rank that has nothing to
-    /// do sleeps until a message comes.
-    pub fn begin_outside(&self) {
-        self.state.borrow_mut().counts.outside += 1;
-    }
-
-    /// It waits no longer.
-    pub fn end_outside(&self) {
-        let outside = &mut self.state.borrow_mut().counts.outside;
-        *outside = outside.saturating_sub(1);
-    }
-
     /// At rank 0: somebody wants to be told of quiescence.
     pub(crate) fn await_quiescence(&self, callback: ChareCallback) {
         self.state.borrow_mut().quiescence_clients.push(callback);
@@ -136,17 +122,9 @@ impl Runtime {
             }
             WaveStep::Quiescent(counts) => {
                 state.stall.end();
-                let is_awaited = state.awaits_quiescence();
                 drop(state);
-                if counts.waiting + counts.held > 0 && counts.outside == 0 {
+                if counts.waiting + counts.held > 0 {
                     self.exit_here(1, ExitScope::Undelivered);
-                    return true;
-                }
-                if counts.held > 0 {
-                    // What is outside may still say where the arrays are to be.
-                    if is_awaited {
-                        self.count_messages();
-                    }
                     return true;
                 }
                 match self.is_for_checkpoint(counts.waiting) {
@@ -158,7 +136,7 @@ impl Runtime {
                     }
                 }
                 let clients = std::mem::take(&mut self.state.borrow_mut().quiescence_clients);
-                if clients.is_empty() && counts.outside == 0 {
+                if clients.is_empty() {
                     self.exit_here(1, ExitScope::Stalled);
                 }
                 for client in clients {

@@ -142,7 +142,7 @@ impl Runtime {
         let mut state = self.state.borrow_mut();
         let (counts, now) = (state.counts, state.layer.time());
         let unchanged = state.observation.counts.unchanged_for(counts, now);
-        let is_idle = state.queue.is_empty() && counts.outside == 0;
+        let is_idle = state.queue.is_empty();
         if is_idle && !state.quiescence.is_active() && unchanged >= state.stall.pause() {
             state.observation.counts = UnchangedCounts::default();
             state.stall.begin(now);

@@ -20,8 +20,6 @@ pub struct MessageCounts {
     /// Messages that have arrived, and arrays that their senders wait for, that are held until the
     /// program says where the arrays are to be: as many of them as are certain.
     pub held: u64,
-    /// What waits for something that is neither a message nor a chare.
-    pub outside: u64,
 }
 
 impl MessageCounts {
@@ -31,7 +29,6 @@ impl MessageCounts {
             processed: self.processed + other.processed,
             waiting: self.waiting + other.waiting,
             held: self.held + other.held,
-            outside: self.outside + other.outside,
         }
     }
 

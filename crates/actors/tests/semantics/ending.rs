@@ -85,21 +85,6 @@ fn who_waits_for_quiescence_and_a_callback_keeps_no_rank_busy() {
 }
 
 #[test]
-fn a_job_that_waits_for_something_outside_goes_on() {
-    let job = Job::new(3, |_, _, _| Ok(()));
-    job.runtimes[1].begin_outside();
-    job.run();
-    assert!(job.ends().into_iter().all(|end| end == Ok(None)));
-    job.runtimes[2].start_quiescence(ChareCallback::Function { rank: 0, function: 4 });
-    job.run();
-    assert_eq!(*job.told.borrow(), ["0 4 []"], "quiescence is about messages");
-    assert!(job.ends().into_iter().all(|end| end == Ok(None)));
-    job.runtimes[1].end_outside();
-    job.run();
-    assert_eq!(job.ends()[0], Err(ActorError::Stalled));
-}
-
-#[test]
 fn a_job_in_which_something_is_left_to_do_does_not_end() {
     let job = Job::new(3, |runtime, id, message| {
         let next = at(id.collection, (id.index.words()[0] + 1) % 5);
