@@ -58,7 +58,7 @@ impl Runtime {
         }
     }
 
-    /// Tells a callback after some time, as soon as this rank has nothing else to do. Quiescence
+    /// Tells a callback after some time, once the method that runs then has returned. Quiescence
     /// waits for that.
     pub fn call_after(&self, delay: Duration, callback: ChareCallback) {
         let mut state = self.state.borrow_mut();

@@ -22,7 +22,7 @@
 //!    suspended     methods that wait: user-level threads and coroutines
 //!    synchronization  elements that are ready for load balancing
 //!    balancing     from measured loads to migrations; leading: what leaders of groups do
-//!    measuring     how long methods run
+//!    measuring     how long methods run; clocks: by which clocks
 //!    observing     samples of all ranks for an observer; sample: what is in one; observation: what
 //!                  a rank keeps for them
 //!    checkpoint    elements are written to disk; restart: and read, on any number of ranks
@@ -37,6 +37,8 @@
 //!  quiescence      when nothing is left to do
 //!  balance         which elements migrate: pure algorithms
 //!  message         header and payload as they are sent
+//!    header        what a message asks, and of whom
+//!    memory        of one message
 //!    priority      strings of bits
 //!    pool          memory of messages that is used again
 //!    arrays        large arrays beside the payload
