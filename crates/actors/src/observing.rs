@@ -163,12 +163,13 @@ impl Runtime {
         let end = self.state.borrow().layer.time() + LONGEST_END.as_nanos() as u64;
         loop {
             let mut state = self.state.borrow_mut();
-            if state.observation.ended >= state.ranks || state.layer.time() >= end {
+            let rest = Duration::from_nanos(end.saturating_sub(state.layer.time()));
+            if state.observation.ended >= state.ranks || rest.is_zero() {
                 return;
             }
             let arrived = state.layer.receive();
             if arrived.is_none() {
-                state.layer.wait(Some(LONGEST_END));
+                state.layer.wait(Some(rest));
             }
             drop(state);
             if let Some(sample) = arrived.and_then(|(_, message)| sample_in(&message)) {

@@ -62,7 +62,7 @@ fn who_waits_for_quiescence_and_a_callback_keeps_no_rank_busy() {
     for ranks in [1, 3] {
         let job = Job::new(ranks, |_, _, _| Ok(()));
         let time = job.wires.borrow().time.clone();
-        job.wires.borrow_mut().limits_pass = false;
+        job.wires.borrow_mut().awaited = Some(0);
         let function = |function| ChareCallback::Function { rank: 0, function };
         let due = Duration::from_millis(500);
         job.runtimes[ranks as usize - 1].call_after(due, function(9));

@@ -227,6 +227,20 @@ fn the_observer_gets_a_last_sample_of_every_rank() {
 }
 
 #[test]
+fn rank_0_does_not_wait_for_last_samples_for_ever() {
+    let job = Job::new(2, |_, _, _| Ok(()));
+    let seen = observed(&job);
+    job.runtimes[0].ask_for_samples(TO_THE_END);
+    job.runtimes[0].exit(0);
+    job.work();
+    taken(&seen);
+    job.wires.borrow_mut().awaited = Some(75);
+    job.runtimes[0].close();
+    assert_eq!(job.wires.borrow().time.get(), 10_000_000_000, "ten seconds");
+    assert!(taken(&seen).iter().all(|sample| sample.rank == 0));
+}
+
+#[test]
 fn a_job_that_is_observed_all_the_time_still_ends_when_nothing_is_left_to_do() {
     let job = Job::new(3, |_, _, _| Ok(()));
     let seen = observed(&job);

@@ -18,8 +18,9 @@ pub(crate) struct Wires {
     /// From each rank to each other one.
     lanes: Vec<VecDeque<ActorMessage>>,
     random: Rng,
-    /// Whether ranks that wait for a limited time have done so at random moments.
-    pub(crate) limits_pass: bool,
+    /// After so many percent of the limit something may have arrived for a rank that waits for a
+    /// limited time; if none, the limit has passed or not at random, and the clock stands still.
+    pub(crate) awaited: Option<u64>,
     /// What the clocks of all ranks show. The test lets the time pass.
     pub(crate) time: Rc<Cell<u64>>,
     /// For how long the threads did not have the processor.
@@ -35,7 +36,7 @@ impl Wires {
             ranks,
             lanes,
             random: Rng::with_seed(seed),
-            limits_pass: true,
+            awaited: None,
             time: Rc::default(),
             interrupted: Rc::default(),
         }))
@@ -103,9 +104,15 @@ impl MachineLayer for WireEnd {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> bool {
-        // Delays may be longer than any limit.
+        let Some(limit) = limit else { return false };
         let mut wires = self.wires.borrow_mut();
-        wires.limits_pass && limit.is_some() && wires.random.bool()
+        let Some(percent) = wires.awaited else {
+            // Delays may be longer than any limit.
+            return wires.random.bool();
+        };
+        let waited = (limit.as_nanos() as u64 * percent).div_ceil(100);
+        wires.time.set(wires.time.get() + waited);
+        false
     }
 
     fn close(&mut self) {}
