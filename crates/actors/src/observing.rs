@@ -37,7 +37,8 @@ impl State {
             chare: collection.chare,
             is_group: *collection.location.map() == HomeMap::FirstWord,
             elements: collection.elements.len() as u64,
-            waiting: collection.waiting.values().map(|messages| messages.len() as u64).sum(),
+            waiting: collection.waiting.values().map(Vec::len).sum::<usize>() as u64
+                + collection.unfilled.len() as u64,
         };
         let mut collections: Vec<CollectionSample> = self.collections.iter().map(part).collect();
         collections.sort_unstable_by_key(|part| part.collection);

@@ -241,6 +241,18 @@ fn rank_0_does_not_wait_for_last_samples_for_ever() {
 }
 
 #[test]
+fn messages_for_an_array_that_is_not_filled_are_counted() {
+    let job = Job::new(1, |_, _, _| Ok(()));
+    let seen = observed(&job);
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![3]), true)).unwrap();
+    job.runtimes[0].invoke(invocation(at(array, 2), 1, &[])).unwrap();
+    job.runtimes[0].ask_for_samples(ONCE);
+    let sample = &taken(&seen)[0];
+    let part = sample.collections.iter().find(|part| part.collection == array).unwrap();
+    assert_eq!((sample.waiting, part.waiting), (1, 1));
+}
+
+#[test]
 fn a_job_that_is_observed_all_the_time_still_ends_when_nothing_is_left_to_do() {
     let job = Job::new(3, |_, _, _| Ok(()));
     let seen = observed(&job);
