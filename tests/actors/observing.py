@@ -5,7 +5,8 @@
     observing.py --prefix DIRECTORY  another Towpath
     observing.py --filter report     some of the cases
 
-Compiles tests/actors/cpp/observed.cpp. Each setting has a case without it. Prints "N passed, M failed".
+Compiles tests/actors/cpp/observed.cpp, and builds a program in Rust. Each setting has a case without
+it. Prints "N passed, M failed".
 """
 
 import argparse
@@ -25,11 +26,14 @@ import environments  # noqa: E402
 STANDARD = "libmpi_abi.so.1"
 CHECK, REPORT, RANDOM = (f"TOWPATH_CHARES_{name}" for name in ("CHECK", "REPORT", "RANDOM"))
 PERIOD = f"{REPORT}_MILLISECONDS"
-SENTENCE = re.compile(r"^towpath: rank \d: 3 messages of Worker::work\(.*\) were not delivered: "
+SENTENCE = re.compile(r"^towpath: rank \d: 3 messages of Worker::work(?:\(.*\))? were not delivered: "
                       r"Worker\[5\] was never made$", re.MULTILINE)
 ELEMENTS = 8
 STALLED = "no rank has anything left to do"
 SECONDS = 60
+CARGO = os.environ.get("CARGO", "cargo")
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", environments.ROOT / "target"))
+BUILD_RUST = [CARGO, "build", "-q", "-p", "towpath-programs", "--bin", "chare_observed"]
 
 
 class Job:
@@ -168,6 +172,23 @@ def reported_by_python(options, ranks):
         return well and "array" in kinds, f"{output}\n{last}\n{kinds}"
 
 
+def rust(options):
+    """A program in Rust has the settings too."""
+    environments.command(BUILD_RUST, "observed-rust.log")
+    job = Job(options, [TARGET / "debug/chare_observed"], "Towpath")
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "report")
+        quiet, said = job.run(2)
+        status, output = job.run(2, **{CHECK: 1, RANDOM: "often", REPORT: path, PERIOD: 20})
+        if not path.exists():
+            return False, output
+        last = [line for line in lines_of(path) if line.get("last")]
+        well = (quiet == status == 0 and "towpath:" not in said and len(SENTENCE.findall(output)) == 1
+                and output.count(f"towpath: {RANDOM}=") == 1
+                and len(last) == 2 and sum(line["busy"] for line in last) > 0.1)
+        return well, f"{said}\n{output}\n{last}"
+
+
 def processes(words):
     """The processes whose command line contains the words, in the order of their numbers."""
     found = []
@@ -278,6 +299,7 @@ def cases(options, binary):
         yield f"report, Towpath, {ranks} ranks", lambda ranks=ranks: reported(options, own, ranks)
     yield "report, MPICH, 2 ranks", lambda: reported(options, mpich, 2)
     yield "report, Python, 2 ranks", lambda: reported_by_python(options, 2)
+    yield "check and report, Rust", lambda: rust(options)
     for ranks in (1, 4):
         yield f"info, {ranks} ranks", lambda ranks=ranks: shown(options, own, ranks)
     yield "info, only the last rank works", lambda: shown_while_one_works(options, own)

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use towpath_actors::{ActorError, MachineLayer, QueueOrder, Runtime};
+use towpath_actors::{ActorError, Chares, MachineLayer, QueueOrder, Runtime};
 
 use crate::chare::{ChareType, MethodResult};
 use crate::current::{Current, Running, current};
@@ -32,12 +32,14 @@ impl ChareJob {
 
     /// Runs the job over the MPI library of the process; without one, `libmpi_abi.so.1` is loaded.
     /// All ranks of `MPI_COMM_WORLD` call this. The main function is called on rank 0, and makes
-    /// the first chares. Returns the code of the job, once something has called [`exit`].
+    /// the first chares. Returns the code of the job, once something has called [`exit`]. The user
+    /// observes it by the settings `TOWPATH_CHARES_*`.
     ///
     /// # Errors
     /// There is no MPI library, or something on this rank has ended the job.
     pub fn run<O: MethodResult>(self, main: impl FnOnce() -> O) -> Result<i32, JobError> {
-        self.run_over(towpath_actors_mpi::open()?, main)
+        let start = |program| Ok(towpath_actors_mpi::start(program)?);
+        self.run_between(start, towpath_actors_mpi::stop, main)
     }
 
     /// Runs the job over a layer that carries its messages.
@@ -49,18 +51,33 @@ impl ChareJob {
         layer: Box<dyn MachineLayer>,
         main: impl FnOnce() -> O,
     ) -> Result<i32, JobError> {
+        let start = |program| Ok(Runtime::new(layer, program, QueueOrder::Fifo));
+        self.run_between(start, Runtime::close, main)
+    }
+
+    fn run_between<O: MethodResult>(
+        self,
+        start: impl FnOnce(Box<dyn Chares>) -> Result<Runtime, JobError>,
+        stop: fn(&Runtime),
+        main: impl FnOnce() -> O,
+    ) -> Result<i32, JobError> {
         if Running::exists() {
             return Err(JobError::Running);
         }
         let registry = Rc::new(self.registry);
         let program = Box::new(RustProgram::new(Rc::clone(&registry)));
-        let runtime = Rc::new(Runtime::new(layer, program, QueueOrder::Fifo));
+        let runtime = Rc::new(start(program)?);
         let _running = Running::start(Current { runtime: Rc::clone(&runtime), registry });
-        run_here(&runtime, main)
+        let code = run_here(&runtime, main);
+        stop(&runtime);
+        Ok(code?)
     }
 }
 
-fn run_here<O: MethodResult>(runtime: &Runtime, main: impl FnOnce() -> O) -> Result<i32, JobError> {
+fn run_here<O: MethodResult>(
+    runtime: &Runtime,
+    main: impl FnOnce() -> O,
+) -> Result<i32, ActorError> {
     if runtime.rank() == 0 {
         match main().outcome() {
             Ok(()) => runtime.begin(current().registry.fingerprint(), Vec::new()),
@@ -70,9 +87,7 @@ fn run_here<O: MethodResult>(runtime: &Runtime, main: impl FnOnce() -> O) -> Res
     } else {
         runtime.hold();
     }
-    let code = runtime.run();
-    runtime.close();
-    Ok(code?)
+    runtime.run()
 }
 
 /// This rank.
