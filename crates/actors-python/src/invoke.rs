@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use crate::arguments::ArgumentReader;
 use crate::failure::report;
 use crate::interpreter::{self as py, PyObject};
+use crate::lending;
 use crate::message::{HAS_REPLY, RESULT, SIMPLE, TowpathMessage, VALUES};
 use crate::module::{Module, with_module};
 use crate::object::Object;
@@ -27,7 +28,12 @@ pub(crate) unsafe extern "C" fn towpath_python_invoke(
     unsafe {
         let state = py::PyGILState_Ensure();
         let chare = Object::shared(object);
-        let done = with_module(|module| run(module, context, &chare, message));
+        let done = with_module(|module| {
+            lending::free_dropped(module);
+            let done = run(module, context, &chare, message);
+            lending::watch(module);
+            done
+        });
         if done.is_none() {
             report(object);
         }

@@ -3,9 +3,17 @@
 use std::any::Any;
 use std::ffi::c_void;
 
+use crate::dropped;
 use crate::failure::report;
 use crate::interpreter as py;
+use crate::message::TowpathCallback;
+use crate::module::{Module, with_module};
 use crate::object::Object;
+
+/// The number of no array: this rank is to look for messages that other threads have dropped.
+const LOOK: u64 = 0;
+/// Nanoseconds between two looks.
+const PERIOD: u64 = 50_000_000;
 
 struct Lent {
     /// Keeps the array.
@@ -19,10 +27,10 @@ pub(crate) fn lent(array: Box<dyn Any>, future: Object) -> u64 {
     Box::into_raw(Box::new(Lent { _array: array, future })).expose_provenance() as u64
 }
 
-/// Is told of an array that was lent.
+/// Is told of an array that was lent, or that it is time to look for messages that were dropped.
 ///
 /// # Safety
-/// The library calls it once for each number.
+/// The library calls it once for each number of an array.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn towpath_python_returned(
     _: *mut c_void,
@@ -30,19 +38,53 @@ pub(crate) unsafe extern "C" fn towpath_python_returned(
     _: *const c_void,
     _: usize,
 ) {
-    let lent = std::ptr::with_exposed_provenance_mut::<Lent>(number as usize);
-    // SAFETY: `lent` has made it, and the library tells each number once. The interpreter exists
-    // while the job runs.
+    // SAFETY: the interpreter exists while the job runs. `lent` has made all other numbers, which
+    // are those of boxes, and the library tells each once.
     unsafe {
         let state = py::PyGILState_Ensure();
-        let Lent { future, .. } = *Box::from_raw(lent);
-        let is_none = future.raw() == &raw mut py::_Py_NoneStruct;
-        let told = is_none
-            || Object::tuple([].into_iter()).and_then(|nothing| future.call(&nothing)).is_some();
-        if !told {
-            report(future.raw());
+        if number == LOOK {
+            with_module(look);
+        } else {
+            let lent = std::ptr::with_exposed_provenance_mut::<Lent>(number as usize);
+            tell(&Box::from_raw(lent).future);
         }
-        drop(future);
         py::PyGILState_Release(state);
+    }
+}
+
+/// Nobody reads an array any more, for which a future waits that may be None.
+fn tell(future: &Object) {
+    let is_none = future.raw() == &raw mut py::_Py_NoneStruct;
+    let nothing = || Object::tuple([].into_iter());
+    if !is_none && nothing().and_then(|nothing| future.call(&nothing)).is_none() {
+        report(future.raw());
+    }
+}
+
+/// Frees messages that other threads have dropped, in the thread of the job.
+pub(crate) fn free_dropped(module: &Module) {
+    for mut message in dropped::take() {
+        // SAFETY: nothing refers to it any more.
+        unsafe { (module.interface.message_free)(&raw mut message) };
+    }
+}
+
+/// A method has returned: this rank will look if the program keeps arrays that are lent.
+pub(crate) fn watch(module: &Module) {
+    if dropped::begins_watch() {
+        look_later(module);
+    }
+}
+
+fn look(module: &Module) -> Option<()> {
+    free_dropped(module);
+    dropped::goes_on().then(|| look_later(module))
+}
+
+fn look_later(module: &Module) {
+    // SAFETY: the thread of the job calls this, and the structure is local.
+    unsafe {
+        let look = TowpathCallback::function((module.interface.rank)(), LOOK);
+        (module.interface.call_after)(PERIOD, &raw const look);
     }
 }

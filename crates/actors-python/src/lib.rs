@@ -9,6 +9,7 @@
 //!      lending     arrays that are sent without a copy
 //!    received      arrays as they arrive
 //!      memory      memory of messages as objects
+//!        dropped   messages that other threads have dropped
 //!  failure         exceptions that methods have raised
 //!  module          what Python has given
 //!  message         messages of the library for C
@@ -22,6 +23,7 @@
 
 mod arguments;
 mod arrays;
+mod dropped;
 mod failure;
 mod interpreter;
 mod invoke;

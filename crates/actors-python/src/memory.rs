@@ -4,8 +4,8 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
-use std::sync::{Mutex, PoisonError};
 
+use crate::dropped;
 use crate::interpreter::{
     self as py, PY_BF_GETBUFFER, PY_TP_DEALLOC, PyBuffer, PyObject, PyTypeSlot, PyTypeSpec,
 };
@@ -22,16 +22,10 @@ struct MessageMemory {
     at: *mut c_void,
     bytes: isize,
     is_read_only: c_int,
+    /// Whether an array of the message is lent.
+    is_lending: bool,
     message: TowpathMessage,
 }
-
-/// Messages whose last array was dropped in another thread than that of the job.
-static DROPPED: Mutex<Vec<DroppedMessage>> = Mutex::new(Vec::new());
-
-struct DroppedMessage(TowpathMessage);
-
-// SAFETY: other threads only pass it on to the one that runs the job.
-unsafe impl Send for DroppedMessage {}
 
 /// A message that the program has, as long as this object exists.
 pub(crate) struct HeldMessage(Object);
@@ -57,12 +51,6 @@ impl HeldMessage {
     /// # Safety
     /// It has it, and nothing else frees it.
     pub(crate) unsafe fn take(module: &Module, message: TowpathMessage) -> Option<HeldMessage> {
-        for mut dropped in
-            std::mem::take(&mut *DROPPED.lock().unwrap_or_else(PoisonError::into_inner))
-        {
-            // SAFETY: nothing refers to it any more.
-            unsafe { (module.interface.message_free)(&raw mut dropped.0) };
-        }
         let (at, bytes) = (message.payload, message.bytes.cast_signed());
         // SAFETY: null is no owner.
         unsafe { made(module, ptr::null_mut(), at, bytes, false, message) }.map(HeldMessage)
@@ -90,6 +78,15 @@ impl HeldMessage {
     pub(crate) fn message(&self) -> *mut TowpathMessage {
         // SAFETY: `take` has made the object.
         unsafe { &raw mut (*self.0.raw().cast::<MessageMemory>()).message }
+    }
+
+    /// The program has an array of it that is lent.
+    pub(crate) fn begin_lending(&self) {
+        // SAFETY: `take` has made the object, which only the holder of the interpreter's lock uses.
+        let is_lending = unsafe { &mut (*self.0.raw().cast::<MessageMemory>()).is_lending };
+        if !std::mem::replace(is_lending, true) {
+            dropped::begin_lending();
+        }
     }
 
     /// An object for a part of the memory.
@@ -136,6 +133,7 @@ unsafe fn made(
         (&raw mut (*memory).at).write(at);
         (&raw mut (*memory).bytes).write(bytes);
         (&raw mut (*memory).is_read_only).write(c_int::from(is_read_only));
+        (&raw mut (*memory).is_lending).write(false);
         (&raw mut (*memory).message).write(message);
         Some(object)
     }
@@ -185,9 +183,11 @@ unsafe extern "C" fn deallocate(object: *mut PyObject) {
                 Some(())
             });
             if freed.is_none() {
-                let mut dropped = DROPPED.lock().unwrap_or_else(PoisonError::into_inner);
-                dropped.push(DroppedMessage(ManuallyDrop::into_inner(message)));
+                dropped::leave(ManuallyDrop::into_inner(message));
             }
+        }
+        if (*memory).is_lending {
+            dropped::end_lending();
         }
         py::Py_DecRef((*memory).owner);
         py::PyObject_Free(object.cast());

@@ -28,6 +28,7 @@ pub(crate) struct PythonInterface {
         unsafe extern "C" fn(*const TowpathMessage, u32, *mut usize) -> *const c_void,
     pub(crate) own_array: unsafe extern "C" fn(*mut TowpathMessage, u32, *mut usize) -> *mut c_void,
     pub(crate) rank: unsafe extern "C" fn() -> u32,
+    pub(crate) call_after: unsafe extern "C" fn(u64, *const TowpathCallback) -> c_int,
     /// `accept(entry, chare, arguments, reply)`: runs a method that is more than a function.
     accept: *mut PyObject,
     /// `other(entry, chare, message)`: takes a message that this library has not made.

@@ -106,8 +106,10 @@ impl<'a> Received<'a> {
     /// Memory of an array that its sender waits for.
     fn lent(&mut self, bytes: usize) -> Option<Object> {
         let (_, data) = self.beside(bytes)?;
+        let held = self.held.as_ref()?;
+        held.begin_lending();
         // SAFETY: the message has so many bytes there.
-        unsafe { self.held.as_ref()?.part(self.module, data, bytes, true) }
+        unsafe { held.part(self.module, data, bytes, true) }
     }
 
     /// Memory of an array that the program may write: that of the message, or a copy if others

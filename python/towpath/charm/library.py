@@ -65,7 +65,7 @@ class Interface(Structure):
 
     functions = ("message_new", "message_free", "message_hold", "invoke", "broadcast",
                  "message_add_array", "message_add_copy", "message_add_new", "message_array",
-                 "message_own_array", "rank")
+                 "message_own_array", "rank", "call_after")
     _fields_ = [*((name, c_void_p) for name in functions),
                 ("accept", py_object), ("other", py_object), ("failed", py_object),
                 ("flush", py_object), ("ndarray", c_void_p), ("types", py_object),

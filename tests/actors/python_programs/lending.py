@@ -1,4 +1,7 @@
 """Arrays that are lent: read-only where they are, and a future once nobody reads them any more."""
+import threading
+import time
+
 import numpy
 from towpath.charm import CharmError, Chare, Future, Group, charm, empty_shared, nocopy
 
@@ -21,6 +24,14 @@ class Reader(Chare):
     def drop(self):
         kept, self.kept = list(self.kept), None
         return kept
+
+    def read_elsewhere(self, data):
+        def read():
+            time.sleep(0.1)
+            data.sum()
+
+        # The array is gone when this thread ends, while the rank waits for messages.
+        threading.Thread(target=read).start()
 
     def write(self, data):
         try:
@@ -73,6 +84,11 @@ def main(args):
     assert not returned.ready()
     assert last.drop(ret=True).get() == [1, 2]
     returned.get()
+    for data in empty_shared(1 << 18), numpy.empty(1 << 18), numpy.empty(1 << 20):
+        data.fill(3)
+        returned = Future()
+        last.read_elsewhere(nocopy(data, returned))
+        returned.get()
     assert last.write(nocopy(numpy.ones(100000)), ret=True).get() == "refused"
     assert last.write(numpy.ones(100000), ret=True).get() == "written"
     done = Future()
