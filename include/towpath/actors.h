@@ -4,9 +4,9 @@
  * A language registers its types, entry methods and reducers, calls towpath_start on all ranks, on
  * rank 0 makes its main chares and calls towpath_begin, and lets all ranks call towpath_run.
  *
- * All functions are called by the thread that called towpath_start. Those that return int return 0,
- * or -1 if they fail: towpath_error then gives a sentence. Pointers must not be null unless that is
- * said. Sizes are in bytes.
+ * All functions are called by the thread that called towpath_start, which is the same for all jobs
+ * of a process. Those that return int return 0, or -1 if they fail: towpath_error then gives a
+ * sentence. Pointers must not be null unless that is said. Sizes are in bytes.
  */
 #ifndef TOWPATH_ACTORS_H
 #define TOWPATH_ACTORS_H

@@ -17,6 +17,7 @@ use crate::abi::{BinaryInterface, Mpich, Standard};
 use crate::announced::{AnnouncedArray, UnwantedArrays};
 use crate::arrays::ReleasedArrays;
 use crate::batch::MessageBatch;
+use crate::caller::check_caller;
 use crate::library::{Functions, LibraryAbi, LibraryError, find};
 
 use crate::requests::{LongReceive, SendMemory};
@@ -25,10 +26,10 @@ use crate::slots::{SLOT_BYTES, Slots, succeeded};
 use crate::watch::RequestWatch;
 
 /// A layer over the MPI library of the process, which it initializes if nobody has. All ranks of
-/// `MPI_COMM_WORLD` call this.
+/// `MPI_COMM_WORLD` call this, always on the same thread.
 ///
 /// # Errors
-/// There is no MPI library, or it has failed.
+/// There is no MPI library, it has failed, or another thread of the process has called this before.
 pub fn open() -> Result<Box<dyn MachineLayer>, LibraryError> {
     open_watched(|_, _| None)
 }
@@ -37,6 +38,7 @@ pub fn open() -> Result<Box<dyn MachineLayer>, LibraryError> {
 pub(crate) fn open_watched(
     watch: impl FnOnce(u32, u32) -> Option<RequestWatch>,
 ) -> Result<Box<dyn MachineLayer>, LibraryError> {
+    check_caller()?;
     let (library, interface) = find()?;
     Ok(match interface {
         LibraryAbi::Standard => {

@@ -5,6 +5,7 @@
 //!  library     finds the MPI library, and its functions
 //!    abi       handles and statuses of the standard ABI and of MPICH's
 //!  layer       what the layer has, and how it begins and ends
+//!    caller    the thread that calls MPI
 //!    sending   messages and arrays
 //!      batch   messages that are sent together
 //!    receiving messages and arrays
@@ -26,12 +27,14 @@
 //! A rank has a ring of receives from any source, which match messages in the order in which they
 //! are posted, so the layer tests the oldest only. A message longer than a slot is announced by a
 //! short one, and travels on a communicator of its own into memory of its size. All functions are
-//! called by the thread that made the layer: `MPI_THREAD_FUNNELED` suffices.
+//! called by the thread that made the layer, which is the same for all layers of a process:
+//! `MPI_THREAD_FUNNELED` suffices.
 
 mod abi;
 mod announced;
 mod arrays;
 mod batch;
+mod caller;
 pub mod datatype;
 #[cfg(test)]
 mod fake;

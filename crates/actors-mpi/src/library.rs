@@ -24,6 +24,12 @@ pub enum LibraryError {
     /// It is too old.
     #[error("the MPI library has no function {0:?}; MPI 4.0 is needed")]
     Lacks(&'static CStr),
+    /// One thread of a process calls MPI.
+    #[error(
+        "another thread of this process has run chares; one thread runs all jobs of a process, because \
+         only one may call MPI"
+    )]
+    OtherThread,
     /// A rank has sent something else than the others expect.
     #[error(
         "a message has arrived that this rank does not understand; do all ranks run the same program?"

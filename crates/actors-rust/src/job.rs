@@ -36,7 +36,8 @@ impl ChareJob {
     /// observes it by the settings `TOWPATH_CHARES_*`.
     ///
     /// # Errors
-    /// There is no MPI library, or something on this rank has ended the job.
+    /// There is no MPI library, something on this rank has ended the job, or another thread of this
+    /// process has run one: MPI is called by one thread.
     pub fn run<O: MethodResult>(self, main: impl FnOnce() -> O) -> Result<i32, JobError> {
         let start = |program| Ok(towpath_actors_mpi::start(program)?);
         self.run_between(start, towpath_actors_mpi::stop, main)

@@ -4,6 +4,7 @@
 #include "check.hpp"
 
 #include <limits>
+#include <thread>
 
 using namespace towpath;
 
@@ -372,8 +373,8 @@ int main(int count, char **arguments) {
     else if (auto plain = cases.find(name); plain != cases.end())
         code = run(plain->second);
     else
-        code = run([] {});
-    if (name == "again")
         code = run([] { towpath::exit(0); });
+    if (name == "another thread")
+        std::thread([&] { code = run([] { towpath::exit(0); }); }).join();
     return code;
 }
