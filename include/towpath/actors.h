@@ -327,7 +327,7 @@ int towpath_begin(const void *read_only, size_t bytes);
 /* Runs the scheduler until the job ends, and gives its code. When it fails, the code is 1. */
 int towpath_run(int *code);
 /* Ends all communication. Collective, after towpath_run; finalizes MPI if towpath_start has
- * initialized it. */
+ * initialized it, and then there is no other job. */
 void towpath_stop(void);
 /* Sends all messages now. Messages leave when the running method has returned, or before, if the
  * program has not initialized MPI itself: a method that waits for another rank in some other way calls

@@ -107,6 +107,7 @@ FAILURES = {
     "waits and moves": r"Victim\[3\] cannot migrate or be deleted while methods of it are suspended",
     "waits and leaves": r"Victim\[3\] cannot migrate or be deleted while methods of it are suspended",
     "never made": r"nothing is left to do, but Victim::nothing\(\) waits for Victim\[5\]",
+    "again": r"MPI has been finalized; a program runs chares once",
     "another thread": r"another thread of this process has run chares",
     "same names": r"two entry methods have the name Victim::throws\(\); give one another name",
     "other programs": r"its program has other chares or entry methods than that of rank 0",

@@ -119,6 +119,10 @@ extern "C" fn yes(flag: *mut c_int) -> c_int {
     put(flag, 1);
     0
 }
+extern "C" fn no(flag: *mut c_int) -> c_int {
+    put(flag, 0);
+    0
+}
 extern "C" fn init(_: *mut c_void, _: *mut c_void, _: c_int, _: *mut c_int) -> c_int {
     0
 }
@@ -280,6 +284,7 @@ fn functions() -> Functions<Standard> {
         initialized: yes,
         init_thread: init,
         finalize: no_arguments,
+        finalized: no,
         comm_dup: dup,
         comm_free: one_handle,
         comm_rank: rank,

@@ -29,7 +29,8 @@ use crate::watch::RequestWatch;
 /// `MPI_COMM_WORLD` call this, always on the same thread.
 ///
 /// # Errors
-/// There is no MPI library, it has failed, or another thread of the process has called this before.
+/// There is no MPI library, it has failed or has been finalized, or another thread of the process
+/// has called this before.
 pub fn open() -> Result<Box<dyn MachineLayer>, LibraryError> {
     open_watched(|_, _| None)
 }
@@ -315,9 +316,15 @@ impl<A: BinaryInterface> Drop for MpiLayer<A> {
 
 /// Initializes MPI if nobody has. Whether it has.
 fn initialize<A: BinaryInterface>(mpi: &Functions<A>) -> Result<bool, LibraryError> {
-    let mut is_initialized = 0;
-    // SAFETY: may be called at any time.
-    succeeded("MPI_Initialized", unsafe { (mpi.initialized)(&mut is_initialized) })?;
+    let (mut is_initialized, mut is_finalized) = (0, 0);
+    // SAFETY: both may be called at any time.
+    let codes =
+        unsafe { [(mpi.initialized)(&mut is_initialized), (mpi.finalized)(&mut is_finalized)] };
+    succeeded("MPI_Initialized", codes[0])?;
+    succeeded("MPI_Finalized", codes[1])?;
+    if is_finalized != 0 {
+        return Err(LibraryError::Finalized);
+    }
     if is_initialized != 0 {
         return Ok(false);
     }

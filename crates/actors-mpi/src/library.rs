@@ -30,6 +30,11 @@ pub enum LibraryError {
          only one may call MPI"
     )]
     OtherThread,
+    /// The process has finalized MPI.
+    #[error(
+        "MPI has been finalized; a program runs chares once, or initializes and finalizes MPI itself"
+    )]
+    Finalized,
     /// A rank has sent something else than the others expect.
     #[error(
         "a message has arrived that this rank does not understand; do all ranks run the same program?"
@@ -133,6 +138,7 @@ functions! {
     initialized c"MPI_Initialized" (*mut c_int);
     init_thread c"MPI_Init_thread" (Memory, Memory, c_int, *mut c_int);
     finalize c"MPI_Finalize" ();
+    finalized c"MPI_Finalized" (*mut c_int);
     comm_dup c"MPI_Comm_dup" (A::Handle, *mut A::Handle);
     comm_free c"MPI_Comm_free" (*mut A::Handle);
     comm_rank c"MPI_Comm_rank" (A::Handle, *mut c_int);

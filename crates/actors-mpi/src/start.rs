@@ -21,7 +21,8 @@ const RANDOM: &str = "TOWPATH_CHARES_RANDOM";
 /// rank, with the order, the report and the samples for `towpath info` that the user has set.
 ///
 /// # Errors
-/// There is no MPI library, it has failed, or another thread of the process has called this before.
+/// There is no MPI library, it has failed or has been finalized, or another thread of the process
+/// has called this before.
 pub fn start(chares: Box<dyn Chares>) -> Result<Runtime, LibraryError> {
     let mut reporter = None;
     let layer = open_watched(|rank, ranks| {

@@ -33,11 +33,12 @@ impl ChareJob {
     /// Runs the job over the MPI library of the process; without one, `libmpi_abi.so.1` is loaded.
     /// All ranks of `MPI_COMM_WORLD` call this. The main function is called on rank 0, and makes
     /// the first chares. Returns the code of the job, once something has called [`exit`]. The user
-    /// observes it by the settings `TOWPATH_CHARES_*`.
+    /// observes it by the settings `TOWPATH_CHARES_*`. If the program has not initialized MPI, this
+    /// does, and finalizes it: then there is no other job.
     ///
     /// # Errors
-    /// There is no MPI library, something on this rank has ended the job, or another thread of this
-    /// process has run one: MPI is called by one thread.
+    /// There is no MPI library, it has been finalized, something on this rank has ended the job, or
+    /// another thread of this process has run one: MPI is called by one thread.
     pub fn run<O: MethodResult>(self, main: impl FnOnce() -> O) -> Result<i32, JobError> {
         let start = |program| Ok(towpath_actors_mpi::start(program)?);
         self.run_between(start, towpath_actors_mpi::stop, main)

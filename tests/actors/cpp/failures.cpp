@@ -374,6 +374,8 @@ int main(int count, char **arguments) {
         code = run(plain->second);
     else
         code = run([] { towpath::exit(0); });
+    if (name == "again")
+        code = run([] { towpath::exit(0); });
     if (name == "another thread")
         std::thread([&] { code = run([] { towpath::exit(0); }); }).join();
     return code;
