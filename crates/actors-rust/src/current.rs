@@ -59,7 +59,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Chares are dropped with the runtime, and may still use it.
+        // Those that were made since the job has ended, or all if the main function has panicked.
+        // They may still use the runtime.
         let job = CURRENT.with(|current| current.borrow().clone());
         if let Some(job) = &job {
             job.registry.drop_objects();

@@ -89,7 +89,10 @@ fn run_here<O: MethodResult>(
     } else {
         runtime.hold();
     }
-    runtime.run()
+    let code = runtime.run();
+    // Chares may send while they are dropped.
+    current().registry.drop_objects();
+    code
 }
 
 /// This rank.

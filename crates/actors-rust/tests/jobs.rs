@@ -323,6 +323,44 @@ fn names_do_not_collide() {
     assert_eq!(codes(2, branches, main), [Ok(6), Ok(6)]);
 }
 
+/// Sends when it is dropped, and makes a group that does so later.
+struct Last {
+    all: CollectionProxy<Last>,
+    is_first: bool,
+}
+
+#[chares]
+impl Last {
+    #[constructor]
+    fn new(context: &ChareContext<Last>, is_first: bool) -> Last {
+        Last { all: context.all(), is_first }
+    }
+
+    #[entry]
+    fn tell(&mut self, _: &ChareContext<Last>, _bytes: &[u8]) {}
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        self.all.element([0]).tell(&[1; 100_000]);
+        self.all.element([1]).tell(&[2]);
+        self.all.tell(&[3]);
+        if self.is_first {
+            create_group::<Last>((false,)).expect("groups have no extents");
+        }
+    }
+}
+
+#[test]
+fn chares_may_send_when_they_are_dropped() {
+    let main = || {
+        create_group::<Last>((true,))?;
+        quiescence(|| exit(3));
+        Ok::<(), ChareError>(())
+    };
+    assert_eq!(codes(2, || ChareJob::new().chare::<Last>(), main), [Ok(3), Ok(3)]);
+}
+
 #[test]
 fn ranks_with_other_types_do_not_begin() {
     let codes = on_ranks(2, |layer| {

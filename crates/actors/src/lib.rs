@@ -16,7 +16,7 @@
 //!      wave_pauses between waves that find nothing new
 //!      stall       when rank 0 looks whether anything is left to do
 //!    timers        callbacks that are told after some time
-//!    ending        the end of the job, errors
+//!    ending        the end of the job, errors; closed: the layer afterwards
 //!    undelivered   messages for which there is no chare
 //!    starting      what ranks keep until they have the read-only data
 //!    suspended     methods that wait: user-level threads and coroutines
@@ -62,6 +62,7 @@ pub mod callback;
 pub mod chares;
 pub mod checkpoint;
 mod clocks;
+mod closed;
 pub mod collection;
 pub mod control;
 mod creation;

@@ -16,6 +16,7 @@ use crate::callback::ChareCallback;
 use crate::chares::{ChareId, Chares};
 use crate::checkpoint::writing::PendingCheckpoint;
 use crate::clocks::Clocks;
+use crate::closed::ClosedLayer;
 use crate::collection::{CollectionId, CollectionOptions, Deferred, NO_TYPE, ObjectId};
 use crate::control::{ControlMessage, ExitScope};
 use crate::error::ActorError;
@@ -408,10 +409,13 @@ impl Runtime {
         self.state.borrow_mut().layer.flush();
     }
 
-    /// Ends all communication, once all ranks call this. The job has ended.
+    /// Ends all communication, once all ranks call this. The job has ended. What is sent afterwards
+    /// is dropped.
     pub fn close(&self) {
         self.end_observation();
-        self.state.borrow_mut().layer.close();
+        let mut state = self.state.borrow_mut();
+        state.layer.close();
+        state.layer = Box::new(ClosedLayer { rank: state.rank, ranks: state.ranks });
     }
 
     /// The code with which the job has ended, if it has.

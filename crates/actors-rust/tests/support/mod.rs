@@ -27,6 +27,7 @@ struct ThreadLayer {
     /// What has arrived while the rank waited.
     early: RefCell<Option<Parcel>>,
     began: Instant,
+    is_closed: bool,
 }
 
 impl MachineLayer for ThreadLayer {
@@ -43,6 +44,7 @@ impl MachineLayer for ThreadLayer {
     }
 
     fn send(&mut self, to: u32, message: MessageHandle) {
+        assert!(!self.is_closed, "rank {} sends after the end", self.rank);
         let arrays = message.arrays().iter().map(|array| array.bytes().to_vec()).collect();
         let parcel = Parcel { from: self.rank, bytes: message.bytes().to_vec(), arrays };
         // A rank that has ended gets no more.
@@ -74,7 +76,9 @@ impl MachineLayer for ThreadLayer {
         false
     }
 
-    fn close(&mut self) {}
+    fn close(&mut self) {
+        self.is_closed = true;
+    }
 }
 
 /// Runs the ranks of a job, and gives what each returns.
@@ -89,7 +93,8 @@ pub(crate) fn on_ranks<R: Send>(
             let (others, run) = (ends.clone(), &run);
             scope.spawn(move || {
                 let early = RefCell::default();
-                run(Box::new(ThreadLayer { rank, others, arrives, early, began }))
+                let is_closed = false;
+                run(Box::new(ThreadLayer { rank, others, arrives, early, began, is_closed }))
             })
         };
         let threads: Vec<_> = (0..ranks).zip(arrivals).map(start).collect();
