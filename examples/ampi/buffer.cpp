@@ -41,9 +41,6 @@ std::string Buffer::refusal(std::size_t length) const {
     if (length > bytes())
         return std::to_string(length) + " bytes are sent, but " + std::to_string(bytes()) +
                " bytes are received at most: the message would be truncated";
-    if (!is_contiguous() && length % size_of(type) != 0)
-        return std::to_string(length) + " bytes are no whole number of elements of a derived " +
-               "datatype of " + std::to_string(size_of(type)) + " bytes each";
     return "";
 }
 
@@ -54,8 +51,9 @@ void Buffer::unpack(const void *from, std::size_t length) const {
         std::memcpy(data, from, length);
         return;
     }
-    int position = 0, elements = static_cast<int>(length / size_of(type));
-    MPI_Unpack(from, static_cast<int>(length), &position, data, elements, type, MPI_COMM_SELF);
+    // A message may end within an element, which MPI_Unpack refuses.
+    MPI_Sendrecv(from, static_cast<int>(length), MPI_PACKED, 0, 0, data, count, type, 0, 0,
+                 MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 
 Buffer Buffer::at(std::ptrdiff_t elements, int number) const {

@@ -135,6 +135,26 @@ static void datatypes(int rank, int size) {
                  (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Bcast(&matrix[0][4], 1, column, size - 1, MPI_COMM_WORLD);
     MPI_Type_free(&column);
+    /* Less than two columns arrive, and an element without anything. */
+    MPI_Datatype part, nothing;
+    int parts[9] = {0}, received;
+    MPI_Status status;
+    MPI_Type_create_indexed_block(2, 1, (int[]){2, 0}, MPI_INT, &part);
+    MPI_Type_commit(&part);
+    MPI_Sendrecv(row, 5, MPI_INT, (rank + 1) % size, 0, parts, 3, part, (rank + size - 1) % size, 0,
+                 MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, part, &received);
+    say("part of an element", received == MPI_UNDEFINED ? parts[2] + 2 * parts[0] + 3 * parts[8] : 0);
+    MPI_Type_contiguous(0, MPI_INT, &nothing);
+    MPI_Type_commit(&nothing);
+    MPI_Sendrecv(NULL, 0, MPI_INT, (rank + 1) % size, 0, parts, 1, nothing,
+                 (rank + size - 1) % size, 0, MPI_COMM_WORLD, &status);
+    MPI_Bcast(parts, 1, nothing, 0, MPI_COMM_WORLD);
+    MPI_Gather(row, 1, nothing, parts, 1, nothing, 0, MPI_COMM_WORLD);
+    MPI_Get_count(&status, MPI_INT, &received);
+    say("nothing", received + parts[2]);
+    MPI_Type_free(&part);
+    MPI_Type_free(&nothing);
     long long sum = 0;
     for (int at = 0; at < 6; ++at)
         sum += (at + 1) * row[at] + matrix[at][4] + matrix[at][3];

@@ -30,16 +30,6 @@ static void long_truncation(void) {
     }
 }
 
-static void parts_of_elements(void) {
-    MPI_Datatype pair;
-    MPI_Type_contiguous(2, MPI_INT, &pair);
-    MPI_Type_commit(&pair);
-    if (rank() == 1)
-        MPI_Send(numbers, 3, MPI_INT, 0, 3, MPI_COMM_WORLD);
-    if (rank() == 0)
-        MPI_Recv(numbers, 2, pair, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-
 static void bcast(void) {
     MPI_Bcast(numbers, rank() == 0 ? 5 : 4, MPI_INT, 0, MPI_COMM_WORLD);
 }
@@ -129,11 +119,10 @@ static void cart(void) {
 
 static const struct { const char *name; void (*function)(void); } cases[] = {
     {"truncation", truncation}, {"long truncation", long_truncation},
-    {"parts of elements", parts_of_elements}, {"bcast", bcast}, {"gather", gather},
-    {"destination", destination}, {"source", source}, {"root", root}, {"tag", tag},
-    {"count", count}, {"null", null}, {"freed", freed}, {"world", world}, {"request", request},
-    {"deadlock", deadlock}, {"circle", circle}, {"aborts", aborts}, {"unknown", unknown},
-    {"code", code}, {"cart", cart},
+    {"bcast", bcast}, {"gather", gather}, {"destination", destination}, {"source", source},
+    {"root", root}, {"tag", tag}, {"count", count}, {"null", null}, {"freed", freed},
+    {"world", world}, {"request", request}, {"deadlock", deadlock}, {"circle", circle},
+    {"aborts", aborts}, {"unknown", unknown}, {"code", code}, {"cart", cart},
 };
 
 int main(int argc, char **argv) {
