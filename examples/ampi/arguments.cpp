@@ -5,6 +5,8 @@ namespace ampi {
 Buffer buffer_of(const void *data, int count, MPI_Datatype type) {
     if (count < 0)
         fail("the count " + std::to_string(count) + " is negative");
+    if (data == MPI_IN_PLACE)
+        fail("MPI_IN_PLACE is not for this buffer of this rank");
     Buffer buffer{const_cast<void *>(data), count, type};
     if (data == nullptr && buffer.bytes() > 0 && buffer.is_contiguous())
         fail("the buffer of " + std::to_string(count) + " elements is a null pointer");

@@ -175,7 +175,8 @@ int AMPI_Reduce(const void *data, void *into, int count, MPI_Datatype type, MPI_
                 MPI_Comm handle) {
     Rank &rank = enter("MPI_Reduce");
     const Communicator &comm = with_root(rank, handle, root);
-    Buffer own = buffer_of(data == MPI_IN_PLACE ? into : data, count, type);
+    bool is_in_place = comm.rank == root && data == MPI_IN_PLACE;
+    Buffer own = buffer_of(is_in_place ? into : data, count, type);
     Buffer result = comm.rank == root ? buffer_of(into, count, type) : Buffer();
     reduce(rank, comm, own, result, op, root);
     return MPI_SUCCESS;

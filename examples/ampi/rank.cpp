@@ -14,13 +14,22 @@ static constexpr std::uint64_t collective = std::uint64_t(1) << 63;
 
 static Rank *running = nullptr;
 
-Rank &enter(const char *call) {
+Rank &enter_any_time(const char *call) {
     if (running == nullptr) {
         std::fprintf(stderr, "ampi: %s was called outside of main\n", call);
         std::abort();
     }
     running->call = call;
     return *running;
+}
+
+Rank &enter(const char *call) {
+    Rank &rank = enter_any_time(call);
+    if (!rank.is_initialized)
+        fail("MPI_Init has not been called");
+    if (rank.is_finalized)
+        fail("MPI_Finalize has been called");
+    return rank;
 }
 
 void fail(const std::string &sentence) {

@@ -142,8 +142,10 @@ private:
     towpath_thread *waiting_ = nullptr;
 };
 
-// The rank whose thread runs. It has called this function of MPI.
+// The rank whose thread runs. It has called this function of MPI, which is for the time between
+// MPI_Init and MPI_Finalize, or for any time.
 Rank &enter(const char *call);
+Rank &enter_any_time(const char *call);
 
 // Numbers of the methods that messages and callbacks name.
 struct Methods {

@@ -117,19 +117,36 @@ static void cart(void) {
     MPI_Cart_create(MPI_COMM_WORLD, 2, (int[]){3, 3}, (int[]){0, 0}, 0, &grid);
 }
 
+static void in_place(void) {
+    MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, numbers, 1, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+static void in_place_of_none(void) {
+    MPI_Reduce(MPI_IN_PLACE, numbers, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
+static void finalized(void) {
+    MPI_Finalize();
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static const struct { const char *name; void (*function)(void); } cases[] = {
     {"truncation", truncation}, {"long truncation", long_truncation},
     {"bcast", bcast}, {"gather", gather}, {"destination", destination}, {"source", source},
     {"root", root}, {"tag", tag}, {"count", count}, {"null", null}, {"freed", freed},
     {"world", world}, {"request", request}, {"deadlock", deadlock}, {"circle", circle},
     {"aborts", aborts}, {"unknown", unknown}, {"code", code}, {"cart", cart},
+    {"in place", in_place}, {"in place of none", in_place_of_none}, {"finalized", finalized},
 };
 
 int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "not initialized") == 0)
+        rank();
     MPI_Init(&argc, &argv);
+    int code = rank() == 2 ? 9 : 0;
     for (size_t at = 0; argc == 2 && at < sizeof cases / sizeof *cases; ++at)
         if (strcmp(cases[at].name, argv[1]) == 0)
             cases[at].function();
     MPI_Finalize();
-    return rank() == 2 ? 9 : 0;
+    return code;
 }
