@@ -1,7 +1,7 @@
 //! The types of a program, its objects on this rank, and functions that wait for values.
 
 use std::any::{Any, TypeId};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
@@ -25,7 +25,9 @@ pub(crate) struct ChareRegistry {
     entries: Vec<(usize, usize)>,
     /// Nothing while a method of the object runs.
     objects: RefCell<Slab<Option<Box<dyn Any>>>>,
-    functions: RefCell<Slab<Function>>,
+    /// By numbers that are not given twice: a second call of one finds nothing.
+    functions: RefCell<FxHashMap<u64, Function>>,
+    functions_added: Cell<u64>,
 }
 
 impl ChareRegistry {
@@ -54,7 +56,10 @@ impl ChareRegistry {
 
     /// A number by which the function is called.
     pub(crate) fn add_function(&self, function: Function) -> u64 {
-        self.functions.borrow_mut().insert(function) as u64
+        let number = self.functions_added.get();
+        self.functions_added.set(number + 1);
+        self.functions.borrow_mut().insert(number, function);
+        number
     }
 
     /// Runs something with an object.
@@ -89,7 +94,7 @@ impl ChareRegistry {
     }
 
     pub(crate) fn take_function(&self, number: u64) -> Option<Function> {
-        self.functions.borrow_mut().try_remove(number as usize)
+        self.functions.borrow_mut().remove(&number)
     }
 
     /// The type of an entry method or constructor, and its number there.

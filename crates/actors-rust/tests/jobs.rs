@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::sync::mpsc;
+
 use serde::{Deserialize, Serialize};
 use towpath_actors_rust::{
     ChareContext, ChareError, ChareJob, CollectionProxy, ElementProxy, JobError, Max, MethodResult,
@@ -303,6 +305,22 @@ fn what_the_runtime_refuses_is_a_sentence() {
         Ok(())
     });
     assert!(said.contains("cannot migrate or be deleted while"), "{said}");
+}
+
+#[test]
+fn a_function_is_called_once() {
+    let said = sentence(|_| {
+        // It is told while the first one runs.
+        let (told, again) = mpsc::channel::<TypedCallback<u8>>();
+        let first = callback(move |_: Vec<u8>| {
+            let _other = callback(|_: Vec<u8>| panic!("another function is called"));
+            again.recv().expect("it was sent").call_with_values(&[2]);
+        });
+        told.send(first.clone()).expect("it is received");
+        first.call_with_values(&[1]);
+        Ok(())
+    });
+    assert!(said.contains("a callback of a function was called twice"), "{said}");
 }
 
 #[test]
