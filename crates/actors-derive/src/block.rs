@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
 use syn::{
     Attribute, Error, FnArg, Ident, ImplItem, ImplItemFn, ItemImpl, Meta, Pat, PathArguments,
     ReceiverKind, Result, Type, Visibility,
@@ -52,9 +53,11 @@ pub(crate) fn read(options: TokenStream, item: TokenStream) -> Result<ChareBlock
             }
             Some(MethodRole::Constructor) => {
                 visibility = function.vis.clone();
-                constructor = Some(read_method(function, MethodRole::Constructor)?);
+                constructor = Some(read_method(&name, function, MethodRole::Constructor)?);
             }
-            Some(MethodRole::Entry) => entries.push(read_method(function, MethodRole::Entry)?),
+            Some(MethodRole::Entry) => {
+                entries.push(read_method(&name, function, MethodRole::Entry)?)
+            }
             None => {}
         }
     }
@@ -117,7 +120,7 @@ fn role(function: &mut ImplItemFn) -> Result<Option<MethodRole>> {
     error.map_or(Ok(found), Err)
 }
 
-fn read_method(function: &ImplItemFn, role: MethodRole) -> Result<ChareMethod> {
+fn read_method(chare: &Ident, function: &ImplItemFn, role: MethodRole) -> Result<ChareMethod> {
     let signature = &function.sig;
     let refused = |what: &str| Err(Error::new(signature.span(), what));
     if signature.asyncness.is_some() {
@@ -125,6 +128,11 @@ fn read_method(function: &ImplItemFn, role: MethodRole) -> Result<ChareMethod> {
     }
     if !signature.generics.params.is_empty() {
         return refused("an entry method or constructor has no type parameters or lifetimes");
+    }
+    if function.attrs.iter().any(|attribute| attribute.path().is_ident("cfg")) {
+        return refused(
+            "an entry method or constructor has no #[cfg]: all ranks have the same ones",
+        );
     }
     let mut inputs = signature.inputs.iter();
     if role == MethodRole::Entry {
@@ -142,7 +150,7 @@ fn read_method(function: &ImplItemFn, role: MethodRole) -> Result<ChareMethod> {
             );
         }
     }
-    let parameters = inputs.map(read_parameter).collect::<Result<Vec<_>>>()?;
+    let parameters = inputs.map(|one| read_parameter(chare, one)).collect::<Result<Vec<_>>>()?;
     let array = parameters.iter().find(|one| matches!(one.kind, ParameterKind::Array(_)));
     if let (MethodRole::Constructor, Some(array)) = (role, array) {
         let text = "a constructor has no arrays: its parameters are owned, as Vec<T>";
@@ -165,17 +173,31 @@ fn is_context(of: &Type) -> bool {
         })
 }
 
-fn read_parameter(input: &FnArg) -> Result<ChareParameter> {
+/// Puts the name of a type in the place of `Self`, which is another type in the trait of proxies.
+struct SelfNamed<'a>(&'a Ident);
+
+impl VisitMut for SelfNamed<'_> {
+    fn visit_ident_mut(&mut self, ident: &mut Ident) {
+        if *ident == "Self" {
+            *ident = Ident::new(&self.0.to_string(), ident.span());
+        }
+        visit_mut::visit_ident_mut(self, ident);
+    }
+}
+
+fn read_parameter(chare: &Ident, input: &FnArg) -> Result<ChareParameter> {
     let FnArg::Typed(argument) = input else {
         return Err(Error::new(input.span(), "`self` is the first parameter"));
     };
     let Pat::Ident(pattern) = &*argument.pat else {
         return Err(Error::new(argument.pat.span(), "a parameter of an entry method has a name"));
     };
-    let kind = match &*argument.ty {
-        Type::Reference(reference) => match &*reference.elem {
+    let mut of = argument.ty.clone();
+    SelfNamed(chare).visit_type_mut(&mut of);
+    let kind = match *of {
+        Type::Reference(reference) => match *reference.elem {
             Type::Slice(slice) if reference.mutability.is_none() => {
-                ParameterKind::Array(slice.elem.clone())
+                ParameterKind::Array(slice.elem)
             }
             _ => {
                 let text = "a parameter is owned, since it comes from another rank, or a slice \
@@ -183,7 +205,7 @@ fn read_parameter(input: &FnArg) -> Result<ChareParameter> {
                 return Err(Error::new(argument.ty.span(), text));
             }
         },
-        _ => ParameterKind::Owned(argument.ty.clone()),
+        of => ParameterKind::Owned(Box::new(of)),
     };
     Ok(ChareParameter { name: pattern.ident.clone(), kind })
 }

@@ -64,6 +64,12 @@ fn one_constructor() {
 }
 
 #[test]
+fn entry_methods_are_the_same_on_all_ranks() {
+    let said = entry("#[cfg(unix)] fn go(&mut self, c: &ChareContext<Cell>)");
+    assert!(said.contains("no #[cfg]"), "{said}");
+}
+
+#[test]
 fn the_block_is_of_a_type_of_its_own() {
     assert!(refusal_of("", "impl<T> Cell<T> {}").contains("no parameters"));
     assert!(refusal_of("", "impl Clone for Cell {}").contains("without a trait"));
@@ -86,6 +92,8 @@ fn proxies_have_the_entry_methods() {
             fn receive(&mut self, _: &ChareContext<Cell>, forces: &[f64]) {}
             #[entry]
             fn add(&mut self, _: &ChareContext<Cell>, step: u32) {}
+            #[entry]
+            fn pass(&self, _: &ChareContext<Self>, to: Vec<ElementProxy<Self>>) {}
             fn other(&self) {}
         }
     };
@@ -93,6 +101,7 @@ fn proxies_have_the_entry_methods() {
     let written = output::write(&block).to_string();
     assert!(written.contains("pub (crate) trait CellProxy"));
     assert!(written.contains("fn receive_callback") && !written.contains("fn add_callback"));
-    assert!(written.contains(r#"& ["receive" , "add"]"#), "{written}");
+    assert!(written.contains(r#"& ["receive" , "add" , "pass"]"#), "{written}");
+    assert!(written.contains("(& self , to : Vec < ElementProxy < Cell > >)"), "{written}");
     assert!(!written.contains("# [entry]") && written.contains("fn other"));
 }

@@ -183,6 +183,13 @@ impl Branch {
         Branch
     }
 
+    /// Passes a name of its own type on.
+    #[entry]
+    fn pass(&mut self, context: &ChareContext<Self>, to: ElementProxy<Self>) {
+        to.callback_callback().call();
+        context.delete();
+    }
+
     #[entry]
     fn count(&mut self, context: &ChareContext<Branch>, counted: TypedCallback<u32>) {
         context.contribute(Sum, &[1u32], &counted);
@@ -330,6 +337,16 @@ fn a_buffer_that_is_not_sent_comes_back() {
         Ok::<(), ChareError>(())
     };
     assert_eq!(codes(2, branches, main), [Ok(10), Ok(10)]);
+}
+
+#[test]
+fn parameters_may_name_their_chare_self() {
+    let main = || {
+        let all = create_group::<Branch>(())?;
+        all.element([1]).pass(all.element([0]));
+        Ok::<(), ChareError>(())
+    };
+    assert_eq!(codes(2, branches, main), [Ok(6), Ok(6)]);
 }
 
 #[test]
