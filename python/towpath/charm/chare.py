@@ -82,7 +82,7 @@ class Chare:
                              "setMigratable(False)")
         if hasattr(self, "_sections"):
             raise CharmError(f"{proxies.shown(self)} cannot migrate: it belongs to a section")
-        job.library.check(job.library.migrate(self._address, toPe))
+        job.library.check(job.library.migrate(self._address, job.rank_of(toPe)))
 
     def migrated(self):
         """Is called after this chare has migrated."""

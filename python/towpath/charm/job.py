@@ -1,5 +1,7 @@
 """What this process knows of its job."""
 
+import operator
+
 from .library import CharmError
 from .options import default_options
 from .reductions import ReducerContainer
@@ -39,6 +41,13 @@ class Job:
     def check_started(self):
         if self.library is None:
             raise CharmError("charm.start has not been called yet")
+
+    def rank_of(self, rank):
+        """The number of a rank that the program has named."""
+        number = operator.index(rank)
+        if not 0 <= number < self.ranks:
+            raise CharmError(f"rank {number} was named, but the job has {self.ranks} ranks")
+        return number
 
     def class_of(self, chare_class):
         """What was registered for a class of chares."""

@@ -5,6 +5,7 @@ calls gets addresses, and reads them through views that are kept by address.
 """
 
 import ctypes
+import operator
 import os
 import sys
 import sysconfig
@@ -224,7 +225,11 @@ def index_of(identity):
 def fill_index(index, words):
     try:
         for place, word in enumerate(words):
-            index.words[place] = word
+            number = operator.index(word)
+            if not -2**31 <= number < 2**31:
+                raise CharmError(f"an index has integers of 32 bits, not {number}")
+            # ctypes would cut off what is too much.
+            index.words[place] = number
     except (IndexError, TypeError):
         raise CharmError(f"an index has one to six integers, not {words!r}") from None
     index.length = len(words)

@@ -263,6 +263,8 @@ def bound(entry, arguments, named):
 
 
 def insert(proxy, index, rank, parameters):
+    """Makes an element, on its home if the rank is -1."""
+    rank = -1 if rank == -1 else job.rank_of(rank)
     address, constructor = proxy.of_element(index).address, proxy.info.constructor.epIdx
     job.library.check(job.library.insert(address, constructor, rank, parameters, len(parameters)))
 

@@ -37,6 +37,9 @@ class Failing(Chare):
     def is_ready(self):
         self.AtSync()
 
+    def goes_far(self, rank):
+        self.migrate(rank)
+
     def goes(self):
         self.migrate((charm.myPe() + 1) % charm.numPes())
 
@@ -73,6 +76,16 @@ def main(args):
         array[10].nothing()
     elif case == "rank":
         Chare(Failing, onPE=100)
+    elif case == "far_index":
+        array[2**32 + 3].nothing()
+    elif case == "far_branch":
+        Group(Failing)[2**32].nothing()
+    elif case == "far_rank":
+        Chare(Failing, onPE=2**32)
+    elif case == "far_migration":
+        one.goes_far(2**32)
+    elif case == "negative_migration":
+        one.goes_far(-1)
     elif case == "parameter":
         one.nothing(word=1)
     elif case == "arguments":
