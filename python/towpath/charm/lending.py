@@ -1,11 +1,15 @@
 """Arrays that are sent without a copy."""
 
+import operator
+
 from .job import job
 from .library import CharmError
 from .messages import TYPES, numpy
 
 # Shorter arrays are copied into messages, because that costs less.
 SHORTEST_LENT = 16 << 10
+# Tuples and lists in one another that can have arrays that are lent.
+DEEPEST = 16
 
 
 class Lent:
@@ -53,8 +57,12 @@ def empty_shared(shape, dtype=float):
     return numpy.ndarray(shape, dtype, job.allocate(array.nbytes))
 
 
-def own(value):
-    """The value, or a copy of it if it is an array that is lent."""
+def own(value, depth=0):
+    """The value, in which copies replace arrays that are lent."""
     if numpy is not None and type(value) is numpy.ndarray and not value.flags.writeable:
         return value.copy()
-    return value
+    if type(value) not in (tuple, list) or depth > DEEPEST:
+        return value
+    copied = [own(one, depth + 1) for one in value]
+    # Values that came as a pickle may refer to themselves.
+    return value if all(map(operator.is_, copied, value)) else type(value)(copied)

@@ -52,6 +52,9 @@ class Reader(Chare):
     def give(self, size):
         return nocopy(numpy.ones(size))
 
+    def give_several(self, told):
+        return nocopy(numpy.ones(5000), told), [7, (nocopy(numpy.zeros(5000)),)], "text"
+
 
 def refused(*arguments):
     try:
@@ -76,6 +79,12 @@ def main(args):
         assert passed.get() == data.sum()
         given = last.give(size, ret=True).get()
         assert given.shape == (size,) and given.sum() == size
+    told = Future()
+    ones, (seven, (zeros,)), text = given = last.give_several(told, ret=True).get()
+    # It may be kept.
+    told.get()
+    assert ones.flags.writeable and zeros.flags.writeable and (seven, text) == (7, "text")
+    assert ones.sum() == 5000 and zeros.sum() == 0 and len(given) == 3
     data, returned = empty_shared((512, 512), "int64"), Future()
     data[:] = numpy.arange(1 << 18).reshape(512, 512)
     data = data.reshape(-1)
