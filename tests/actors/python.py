@@ -48,6 +48,8 @@ ENDS = {
     "far_rank": (1, r"rank 4294967296 was named, but the job has \d ranks", 1),
     "far_migration": (1, r"rank 4294967296 was named, but the job has \d ranks", 1),
     "negative_migration": (1, r"rank -1 was named, but the job has \d ranks", 1),
+    "thread": (1, r"RuntimeError: chares are used by the thread that has called charm.start", 1),
+    "thread_allocates": (1, r"RuntimeError: chares are used by the thread that has called", 1),
     "parameter": (1, r"nothing has no parameter word", 1),
     "arguments": (1, r"nothing\(\) takes 1 positional argument", 1),
     "moves": (1, r"suspended", 2),

@@ -151,6 +151,8 @@ unsafe extern "C" {
         own: *mut PyObject,
         module: *mut PyObject,
     ) -> *mut PyObject;
+    pub(crate) static PyExc_RuntimeError: *mut PyObject;
+    pub(crate) fn PyErr_SetString(kind: *mut PyObject, text: *const c_char);
     pub(crate) fn PyErr_NoMemory() -> *mut PyObject;
     pub(crate) fn PyErr_Clear();
     pub(crate) fn PyErr_Occurred() -> *mut PyObject;

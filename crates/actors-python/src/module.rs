@@ -104,6 +104,18 @@ pub(crate) fn with_module<T>(use_it: impl FnOnce(&Module) -> Option<T>) -> Optio
     MODULE.with(|module| module.get().and_then(use_it))
 }
 
+/// The same for a function that Python has called, maybe in another thread, where this raises an
+/// exception.
+pub(crate) fn for_caller<T>(use_it: impl FnOnce(&Module) -> Option<T>) -> Option<T> {
+    let is_here = MODULE.with(|module| module.get().is_some());
+    if !is_here {
+        let text = c"chares are used by the thread that has called charm.start";
+        // SAFETY: Python has called this, so its lock is held, and the text is a constant.
+        unsafe { py::PyErr_SetString(py::PyExc_RuntimeError, text.as_ptr()) };
+    }
+    with_module(use_it)
+}
+
 /// Takes over what Python gives, once.
 ///
 /// # Safety

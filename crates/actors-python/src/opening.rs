@@ -5,7 +5,7 @@ use std::ptr;
 
 use crate::interpreter::{self as py, METH_FASTCALL, PyMethodDef, PyObject};
 use crate::memory::HeldMessage;
-use crate::module::{PythonInterface, take_over, with_module};
+use crate::module::{PythonInterface, for_caller, take_over};
 use crate::object::Object;
 use crate::send::send;
 
@@ -36,7 +36,7 @@ unsafe extern "C" fn hold(
     _: isize,
 ) -> *mut PyObject {
     // SAFETY: the module passes the address of that message.
-    let held = with_module(|module| unsafe {
+    let held = for_caller(|module| unsafe {
         HeldMessage::hold(module, py::PyLong_AsVoidPtr(*arguments).cast())
     });
     held.map_or(ptr::null_mut(), |held| held.into_object().into_raw())
@@ -57,9 +57,12 @@ unsafe extern "C" fn allocate(
 ) -> *mut PyObject {
     // SAFETY: the module passes a number of bytes.
     let bytes = unsafe { py::PyLong_AsUnsignedLongLong(*arguments) };
-    let memory = with_module(|module| HeldMessage::allocate(module, bytes as usize));
-    // SAFETY: this raises an exception.
-    memory.map_or_else(|| unsafe { py::PyErr_NoMemory() }, Object::into_raw)
+    let memory = for_caller(|module| {
+        let allocated = HeldMessage::allocate(module, bytes as usize);
+        // SAFETY: this raises an exception.
+        allocated.or_else(|| unsafe { Object::owned(py::PyErr_NoMemory()) })
+    });
+    memory.map_or(ptr::null_mut(), Object::into_raw)
 }
 
 /// Takes over what Python gives, once, and returns the functions that send and hold messages, and

@@ -8,7 +8,7 @@ use crate::arguments::ArgumentWriter;
 use crate::arrays::{ArrayData, NotSimple, aligned};
 use crate::interpreter::{self as py, PyObject};
 use crate::message::{HAS_REPLY, SIMPLE, TowpathMessage, VALUES};
-use crate::module::{Module, PythonInterface, with_module};
+use crate::module::{Module, PythonInterface, for_caller};
 
 /// Memory for longer arguments is not kept.
 const LONGEST_KEPT: usize = 1 << 20;
@@ -30,7 +30,7 @@ pub(crate) unsafe extern "C" fn send(
 ) -> *mut PyObject {
     // SAFETY: the interpreter has an array of so many arguments.
     let arguments = unsafe { std::slice::from_raw_parts(arguments, count.cast_unsigned()) };
-    let status = with_module(|module| Some(sent(module, arguments))).unwrap_or(-1);
+    let status = for_caller(|module| Some(sent(module, arguments))).unwrap_or(-1);
     // SAFETY: it makes an integer, unless an exception was raised.
     unsafe {
         if py::PyErr_Occurred().is_null() { py::PyLong_FromLong(status) } else { ptr::null_mut() }

@@ -1,7 +1,8 @@
 """Ends of jobs: the argument says which. Beyond charm4py: sentences."""
 import sys
+import threading
 
-from towpath.charm import Array, Chare, Future, Group, charm, coro
+from towpath.charm import Array, Chare, Future, Group, charm, coro, empty_shared
 from towpath.charm.balancing import take_balancer
 
 
@@ -42,6 +43,21 @@ class Failing(Chare):
 
     def goes(self):
         self.migrate((charm.myPe() + 1) % charm.numPes())
+
+
+def in_thread(call):
+    errors = []
+
+    def run():
+        try:
+            call()
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    raise errors[0]
 
 
 def main(args):
@@ -86,6 +102,10 @@ def main(args):
         one.goes_far(2**32)
     elif case == "negative_migration":
         one.goes_far(-1)
+    elif case == "thread":
+        in_thread(one.nothing)
+    elif case == "thread_allocates":
+        in_thread(lambda: empty_shared(10000))
     elif case == "parameter":
         one.nothing(word=1)
     elif case == "arguments":
