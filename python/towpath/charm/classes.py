@@ -16,6 +16,9 @@ from .messages import (ARRAY_TYPE, HAS_BUFFERS, HAS_REPLY, PROTOCOL, TYPES, unpa
 from .proxies import GROUP, MAIN, SINGLE, proxy_of, shown
 from .reductions import result_of
 
+# So often the size of a chare is used before it is measured again.
+SIZE_USES = 10
+
 
 class ClassInfo:
     """A class of chares: its constructor, its entry methods and its proxies."""
@@ -83,7 +86,8 @@ def begin(chare):
     """What a new chare begins with."""
     chare._waiting, chare._collective = {}, {}
     chare._suspended = chare._contributions = 0
-    chare.migratable, chare._stays, chare._packed_bytes = True, False, None
+    chare.migratable, chare._stays = True, False
+    chare._packed_bytes = chare._size_uses = 0
 
 
 def live(chare):
@@ -158,10 +162,7 @@ class Functions:
         del context
         try:
             if not job.library.leaves():
-                # A balancer asks for the size again and again: it gets that of the first time.
-                if chare._packed_bytes is None:
-                    chare._packed_bytes = len(dumps((chare._kind, chare), PROTOCOL))
-                return chare._packed_bytes
+                return known_size(chare)
             check_migration(chare)
             packed = self.packed[id(chare)] = dumps((chare._kind, chare), PROTOCOL)
             return len(packed)
@@ -182,6 +183,7 @@ class Functions:
         try:
             kind, chare = loads(memory_view(address, size, c.READABLE))
             prepare(chare, ChareId.from_address(identity_address), kind, info)
+            chare._packed_bytes, chare._size_uses = size, 1
             job.current = chare
             live(chare)
             chare.migrated()
@@ -212,6 +214,15 @@ def content(message, address):
     else:
         found = unpack_small(message)
     return found if reference & HAS_REPLY else (found, None)
+
+
+def known_size(chare):
+    """About how many bytes a chare has. A balancer asks for that in each round, but only a pickle
+    tells it."""
+    if chare._size_uses % SIZE_USES == 0:
+        chare._packed_bytes = len(dumps((chare._kind, chare), PROTOCOL))
+    chare._size_uses += 1
+    return chare._packed_bytes
 
 
 def check_migration(chare):

@@ -4,13 +4,15 @@ import time
 
 from towpath.charm import Array, Chare, Future, Reducer, charm
 
-ELEMENTS, ROUNDS = 16, 5
+ELEMENTS, ROUNDS = 16, 12
+# By so many bytes a chare grows in each round.
+GROWTH = 1000
 
 
 class Worker(Chare):
     def __init__(self, done):
         self.done, self.round, self.state = done, 0, list(range(self.thisIndex[0]))
-        self.places = [charm.myPe()]
+        self.places, self.grown = [charm.myPe()], b""
         if self.thisIndex[0] % 5 == 0:
             self.setMigratable(False)
 
@@ -20,6 +22,7 @@ class Worker(Chare):
         while time.process_time() < end:
             pass
         self.round += 1
+        self.grown += bytes(GROWTH)
         self.AtSync()
 
     def resumeFromSync(self):
@@ -29,6 +32,8 @@ class Worker(Chare):
         if self.round < ROUNDS:
             self.thisProxy[self.thisIndex].work()
         else:
+            # Balancers that are told sizes are not told those of long ago.
+            assert not self._size_uses or self._packed_bytes > len(self.grown) / 2
             self.contribute([self.round, len(self.places) - 1], Reducer.sum, self.done)
             if self.thisIndex[0] % 5 == 0:
                 assert len(self.places) == 1
