@@ -5,6 +5,7 @@ use std::ptr;
 
 use crate::arrays::{ArrayData, NotSimple};
 use crate::interpreter::{self as py, PyObject};
+use crate::module::Module;
 use crate::object::Object;
 use crate::received::Received;
 
@@ -27,9 +28,7 @@ const LENT: u8 = b'v';
 pub(crate) struct ArgumentWriter<'a> {
     pub(crate) values: &'a mut Vec<u8>,
     pub(crate) data: Vec<ArrayData>,
-    /// The type of arrays, and that of those that are lent.
-    pub(crate) ndarray: *mut PyObject,
-    pub(crate) lent: *mut PyObject,
+    pub(crate) module: &'a Module,
 }
 
 impl ArgumentWriter<'_> {
@@ -89,15 +88,20 @@ impl ArgumentWriter<'_> {
                 for place in 0..size {
                     self.value(py::PyList_GetItem(object, place), depth + 1)?;
                 }
-            } else if kind == self.ndarray {
+            } else if kind == self.module.interface.ndarray {
                 into.push(ARRAY);
-                self.data.push(ArrayData::write(object, None, into)?);
-            } else if kind == self.lent {
-                into.push(LENT);
+                self.data.push(ArrayData::write(self.module, object, None, into)?);
+            } else if kind == self.module.interface.lent {
                 let array = Object::owned(py::PyObject_GetAttrString(object, c"array".as_ptr()));
                 let future = Object::owned(py::PyObject_GetAttrString(object, c"future".as_ptr()));
                 let array = array.ok_or(NotSimple)?;
-                self.data.push(ArrayData::write(array.raw(), future, into)?);
+                let tag = into.len();
+                into.push(ARRAY);
+                let data = ArrayData::write(self.module, array.raw(), future, into)?;
+                if data.is_lent() {
+                    into[tag] = LENT;
+                }
+                self.data.push(data);
             } else {
                 return Err(NotSimple);
             }

@@ -17,15 +17,6 @@ const ALIGNMENT: usize = 16;
 const SHORTEST_BESIDE: usize = 16 << 10;
 const DIMENSIONS: usize = 32;
 
-/// Whether elements are numbers in the byte order of the machine, which `messages.py` names too.
-fn is_number(format: &[u8]) -> bool {
-    match format {
-        [kind] => b"?bBhHiIlLqQefdg".contains(kind),
-        [b'Z', kind] => b"fdg".contains(kind),
-        _ => false,
-    }
-}
-
 /// The value has a type, a size or a depth that has no representation here.
 pub(crate) struct NotSimple;
 
@@ -41,18 +32,20 @@ pub(crate) fn aligned(offset: usize) -> usize {
 /// Data that a message will have, in the memory of an array that exists meanwhile.
 pub(crate) struct ArrayData {
     buffer: PyBuffer,
-    /// Of an array that is lent: the future that is told when nobody reads it any more, or None.
-    lent: Option<Object>,
+    /// Of `nocopy`: the future that is told when nobody reads the array any more, or None.
+    future: Option<Object>,
 }
 
 impl ArrayData {
-    /// The memory of an array; its format and shape are appended to the values.
+    /// The memory of an array, whose elements have a type of the module; its format and shape are
+    /// appended to the values.
     ///
     /// # Safety
     /// The object exists.
     pub(crate) unsafe fn write(
+        module: &Module,
         array: *mut PyObject,
-        lent: Option<Object>,
+        future: Option<Object>,
         into: &mut Vec<u8>,
     ) -> Result<ArrayData, NotSimple> {
         // SAFETY: the interpreter fills the structure, or raises an exception, which is forgotten.
@@ -63,7 +56,7 @@ impl ArrayData {
                 py::PyErr_Clear();
                 return Err(NotSimple);
             }
-            let data = ArrayData { buffer, lent };
+            let data = ArrayData { buffer, future };
             let dimensions = usize::try_from(data.buffer.dimensions).unwrap_or(DIMENSIONS + 1);
             if data.buffer.format.is_null()
                 || dimensions > DIMENSIONS
@@ -72,7 +65,7 @@ impl ArrayData {
                 return Err(NotSimple);
             }
             let format = CStr::from_ptr(data.buffer.format).to_bytes();
-            if !is_number(format) {
+            if module.element(format).is_none() {
                 return Err(NotSimple);
             }
             into.extend_from_slice(&[format.len() as u8, dimensions as u8]);
@@ -90,7 +83,17 @@ impl ArrayData {
     }
 
     pub(crate) fn is_beside(&self) -> bool {
-        self.lent.is_some() || is_beside(self.bytes())
+        is_beside(self.bytes())
+    }
+
+    /// Whether it is sent without a copy.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.future.is_some() && self.is_beside()
+    }
+
+    /// The future of an array that was copied, though it might have been lent.
+    pub(crate) fn into_future(mut self) -> Option<Object> {
+        self.future.take()
     }
 
     /// Adds the array, or a copy of it, to a message that was made. This fails only where the
@@ -100,7 +103,7 @@ impl ArrayData {
         // SAFETY: the array has so many bytes, which exist and do not change as long as they are
         // lent: the program says so, and the callback has the array.
         unsafe {
-            let Some(future) = self.lent.take() else {
+            let Some(future) = self.future.take() else {
                 (module.interface.add_copy)(message, data, bytes);
                 return;
             };

@@ -53,7 +53,7 @@ pub(crate) unsafe extern "C" fn towpath_python_returned(
 }
 
 /// Nobody reads an array any more, for which a future waits that may be None.
-fn tell(future: &Object) {
+pub(crate) fn tell(future: &Object) {
     let is_none = future.raw() == &raw mut py::_Py_NoneStruct;
     let nothing = || Object::tuple([].into_iter());
     if !is_none && nothing().and_then(|nothing| future.call(&nothing)).is_none() {

@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::ptr;
 
+use crate::arrays::is_beside;
 use crate::interpreter::{self as py, METH_FASTCALL, PyMethodDef, PyObject};
 use crate::memory::HeldMessage;
 use crate::module::{PythonInterface, for_caller, take_over};
@@ -49,7 +50,8 @@ static ALLOCATE: Definition = Definition(PyMethodDef {
     documentation: ptr::null::<c_char>(),
 });
 
-/// `allocate(bytes)`: writable memory that other ranks can read, if there is such.
+/// `allocate(bytes)`: writable memory that other ranks can read, if there is such. None for so few
+/// bytes that they are copied anyway.
 unsafe extern "C" fn allocate(
     _: *mut PyObject,
     arguments: *const *mut PyObject,
@@ -58,6 +60,9 @@ unsafe extern "C" fn allocate(
     // SAFETY: the module passes a number of bytes.
     let bytes = unsafe { py::PyLong_AsUnsignedLongLong(*arguments) };
     let memory = for_caller(|module| {
+        if !is_beside(bytes as usize) {
+            return Some(Object::none());
+        }
         let allocated = HeldMessage::allocate(module, bytes as usize);
         // SAFETY: this raises an exception.
         allocated.or_else(|| unsafe { Object::owned(py::PyErr_NoMemory()) })

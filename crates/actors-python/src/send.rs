@@ -7,8 +7,10 @@ use std::ptr;
 use crate::arguments::ArgumentWriter;
 use crate::arrays::{ArrayData, NotSimple, aligned};
 use crate::interpreter::{self as py, PyObject};
+use crate::lending;
 use crate::message::{HAS_REPLY, SIMPLE, TowpathMessage, VALUES};
-use crate::module::{Module, PythonInterface, for_caller};
+use crate::module::{Module, for_caller};
+use crate::object::Object;
 
 /// Memory for longer arguments is not kept.
 const LONGEST_KEPT: usize = 1 << 20;
@@ -39,36 +41,37 @@ pub(crate) unsafe extern "C" fn send(
 
 fn sent(module: &Module, arguments: &[*mut PyObject]) -> c_long {
     let [name, collection, entry, values, reply @ ..] = arguments else { return -1 };
-    let Ok(mut message) = written(module, *values, reply.first().copied()) else {
+    let Ok((mut message, copied)) = written(module, *values, reply.first().copied()) else {
         return NOT_SIMPLE;
     };
     // SAFETY: the name is that of a chare in memory of the module, or null.
     unsafe {
         message.entry = py::PyLong_AsUnsignedLongLong(*entry) as u32;
         let name = py::PyLong_AsVoidPtr(*name);
-        c_long::from(if name.is_null() {
+        let status = if name.is_null() {
             let collection = py::PyLong_AsUnsignedLongLong(*collection);
             (module.interface.broadcast)(collection, &raw mut message)
         } else {
             (module.interface.invoke)(name, &raw mut message)
-        })
+        };
+        copied.iter().for_each(lending::tell);
+        c_long::from(status)
     }
 }
 
-/// A new message with these arguments. Nothing is borrowed when it is sent, because that may call
-/// Python.
+/// A new message with these arguments, and the futures of arrays that were copied, though they
+/// might have been lent. Nothing is borrowed when it is sent, because that may call Python.
 fn written(
     module: &Module,
     values: *mut PyObject,
     reply: Option<*mut PyObject>,
-) -> Result<TowpathMessage, NotSimple> {
+) -> Result<(TowpathMessage, Vec<Object>), NotSimple> {
     BYTES.with_borrow_mut(|bytes| {
         bytes.clear();
         bytes.shrink_to(LONGEST_KEPT);
         // Where the data of arrays begins is written once it is known.
         bytes.extend_from_slice(&[0; VALUES]);
-        let PythonInterface { ndarray, lent, .. } = module.interface;
-        let mut writer = ArgumentWriter { values: bytes, data: Vec::new(), ndarray, lent };
+        let mut writer = ArgumentWriter { values: bytes, data: Vec::new(), module };
         // SAFETY: the module passes tuples.
         unsafe {
             reply.map_or(Ok(()), |reply| writer.tuple(reply, 0))?;
@@ -77,14 +80,15 @@ fn written(
         let data = writer.data;
         let length = bytes.len() as u64;
         bytes[..VALUES].copy_from_slice(&length.to_ne_bytes());
-        let mut message = filled(module, bytes, data);
+        let (mut message, copied) = filled(module, bytes, data);
         message.reference = SIMPLE | reply.map_or(0, |_| HAS_REPLY);
-        Ok(message)
+        Ok((message, copied))
     })
 }
 
 /// A new message with these values, with copies of short data behind them, and with the others.
-fn filled(module: &Module, values: &[u8], data: Vec<ArrayData>) -> TowpathMessage {
+/// Gives also the futures of the short ones.
+fn filled(module: &Module, values: &[u8], data: Vec<ArrayData>) -> (TowpathMessage, Vec<Object>) {
     let (beside, short): (Vec<_>, Vec<_>) = data.into_iter().partition(ArrayData::is_beside);
     let total = short.iter().fold(values.len(), |end, data| aligned(end) + data.bytes());
     // SAFETY: the payload of the new message has so many bytes.
@@ -100,6 +104,6 @@ fn filled(module: &Module, values: &[u8], data: Vec<ArrayData>) -> TowpathMessag
             data.copy_to(payload.add(aligned(end)));
             aligned(end) + data.bytes()
         });
-        message
+        (message, short.into_iter().filter_map(ArrayData::into_future).collect())
     }
 }

@@ -17,7 +17,7 @@ class Job:
         self.send = None
         # Gives the memory of the message that is received.
         self.hold = None
-        # Gives so many bytes of memory that ranks share.
+        # Gives so many bytes of memory that ranks share; None if arrays of that size are copied.
         self.allocate = None
         self.reducer_number = 0
         self.rank, self.ranks = -1, -1

@@ -2,12 +2,11 @@
 
 import operator
 
+from .futures import Future
 from .job import job
 from .library import CharmError
 from .messages import TYPES, numpy
 
-# Shorter arrays are copied into messages, because that costs less.
-SHORTEST_LENT = 16 << 10
 # Tuples and lists in one another that can have arrays that are lent.
 DEEPEST = 16
 
@@ -21,7 +20,7 @@ class Lent:
         self.array, self.future = array, future
 
     def __reduce__(self):
-        """In a pickle it is copied."""
+        """In a pickle it is copied. The message that tells the future is received later."""
         if self.future is not None:
             self.future()
         return same, (self.array,)
@@ -33,28 +32,28 @@ def same(array):
 
 def nocopy(array, future=None):
     """An argument of a call: the method gets the array where it is, read-only, if the ranks share
-    its memory. The array must not change until the future is told, which is when nobody reads it
-    any more. It is for one call. A short array is sent as usual, and its future told at once."""
+    its memory. The array must not change until the future, or an entry method of a proxy, is told,
+    which is when nobody reads it any more. It is for one call. A short array is copied by the call,
+    and its future told then."""
     if numpy is None or type(array) is not numpy.ndarray:
         raise CharmError(f"nocopy lends arrays of numpy, not {type(array).__name__}")
     if not array.flags.c_contiguous or array.dtype not in TYPES.values():
         raise CharmError("nocopy lends arrays of numbers that are contiguous; copy this one")
-    if array.nbytes >= SHORTEST_LENT:
-        return Lent(array, future)
-    if future is not None:
-        future()
-    return array
+    if future is not None and not (isinstance(future, Future) or hasattr(future, "ep")):
+        raise CharmError(f"nocopy tells a future or an entry method of a proxy, not {future!r}")
+    return Lent(array, future)
 
 
 def empty_shared(shape, dtype=float):
     """An array with arbitrary content, in memory that the ranks of this host share, where others
     can read what `nocopy` lends them. Short ones are in private memory."""
     job.check_started()
+    if numpy is None:
+        raise CharmError("empty_shared makes arrays of numpy, which is not installed")
     # This raises what numpy raises for shapes and types that cannot be.
     array = numpy.empty(shape, dtype)
-    if array.nbytes < SHORTEST_LENT or array.dtype not in TYPES.values():
-        return array
-    return numpy.ndarray(shape, dtype, job.allocate(array.nbytes))
+    memory = job.allocate(array.nbytes) if array.dtype in TYPES.values() else None
+    return array if memory is None else numpy.ndarray(shape, dtype, memory)
 
 
 def own(value, depth=0):

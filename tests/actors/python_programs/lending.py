@@ -100,12 +100,21 @@ def main(args):
         returned.get()
     assert last.write(nocopy(numpy.ones(100000)), ret=True).get() == "refused"
     assert last.write(numpy.ones(100000), ret=True).get() == "written"
+    # A short array may change before the call, but not before its future is told.
+    short, done = numpy.zeros(10), Future()
+    argument = nocopy(short, done)
+    short.fill(1)
+    charm.sleep(0.01)
+    assert not done.ready()
+    assert last.total(argument, ret=True).get() == 10
+    done.get()
     done = Future()
     found = last.mixed({"x": 1}, nocopy(numpy.ones(5000), done), numpy.ones(9), ret=True).get()
     assert found == 5010
     done.get()
     assert "not list" in refused([1, 2]) and "contiguous" in refused(numpy.ones((9, 9))[:, 1])
     assert "contiguous" in refused(numpy.array([None, "x"]))
+    assert "tells a future or an entry method" in refused(numpy.ones(9), print)
     shared = empty_shared(0), empty_shared(3), empty_shared((100, 0, 5), "int8")
     assert [one.size for one in shared] == [0, 3, 0] and shared[1].flags.writeable
     charm.waitQD()
