@@ -3,7 +3,7 @@ import threading
 import time
 
 import numpy
-from towpath.charm import CharmError, Chare, Future, Group, charm, empty_shared, nocopy
+from towpath.charm import Array, CharmError, Chare, Future, Group, charm, empty_shared, nocopy
 
 # Short ones are copied.
 SIZES = (0, 1, 100, 2047, 2048, 100000, 1 << 20)
@@ -56,12 +56,66 @@ class Reader(Chare):
         return nocopy(numpy.ones(5000), told), [7, (nocopy(numpy.zeros(5000)),)], "text"
 
 
+class Owner(Chare):
+    def __init__(self, data=None):
+        self.sum = 0 if data is None else data.sum()
+
+    def add(self, data):
+        self.sum += data.sum()
+
+    def total(self):
+        return self.sum
+
+
+class Counter(Chare):
+    def __init__(self):
+        self.calls = 0
+
+    def told(self):
+        self.calls += 1
+
+    def count(self):
+        calls, self.calls = self.calls, 0
+        return calls
+
+
 def refused(*arguments):
     try:
         nocopy(*arguments)
     except CharmError as error:
         return str(error)
     return ""
+
+
+def check_each_call(group):
+    """Whoever waits for an array is told once, by whichever call it is sent."""
+    counter = Chare(Counter)
+
+    def told_once():
+        charm.waitQD()
+        return counter.count(ret=True).get() == 1
+
+    for size in 10, 100000:
+        def lent():
+            return nocopy(numpy.ones(size), counter.told)
+
+        assert group[0].mixed({"x": 1}, lent(), numpy.ones(1), ret=True).get() == size + 2
+        assert told_once()
+        owners = Group(Owner, args=[lent()])
+        assert owners.total(ret=True).get() == [size] * charm.numPes()
+        assert told_once()
+        section = owners[0:charm.numPes()]
+        section.add(lent())
+        assert told_once()
+        section.add(lent(), awaitable=True).get()
+        assert told_once()
+        assert owners.total(ret=True).get() == [3 * size] * charm.numPes()
+        late = Array(Owner, ndims=1)
+        late[7].add(lent())
+        late.ckInsert(7, onPE=charm.numPes() - 1)
+        late.ckDoneInserting()
+        assert late[7].total(ret=True).get() == size
+        assert told_once()
 
 
 def main(args):
@@ -112,6 +166,7 @@ def main(args):
     found = last.mixed({"x": 1}, nocopy(numpy.ones(5000), done), numpy.ones(9), ret=True).get()
     assert found == 5010
     done.get()
+    check_each_call(group)
     assert "not list" in refused([1, 2]) and "contiguous" in refused(numpy.ones((9, 9))[:, 1])
     assert "contiguous" in refused(numpy.array([None, "x"]))
     assert "tells a future or an entry method" in refused(numpy.ones(9), print)
