@@ -56,6 +56,7 @@ ENDS = {
     "goes": (1, r"no state", 2),
     "no_resume": (1, r"Failing has no method resumeFromSync", 1),
     "balancer": (1, r"\+balancer asks for BestLB; there are GreedyLB", 1),
+    "not_started": (0, r"The program ends, and has not called charm.start", 1),
     "twice": (1, r"charm.start can be called once", 1),
 }
 

@@ -2,7 +2,8 @@
 import sys
 import threading
 
-from towpath.charm import Array, Chare, Future, Group, charm, coro, empty_shared
+from towpath.charm import (Array, Chare, Future, Group, charm, checkCharmStarted, coro,
+                           empty_shared)
 from towpath.charm.balancing import take_balancer
 
 
@@ -119,4 +120,7 @@ def main(args):
     Future().get()
 
 
-charm.start(main)
+if sys.argv[1] == "not_started":
+    checkCharmStarted()
+else:
+    charm.start(main)
