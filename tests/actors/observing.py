@@ -47,16 +47,16 @@ class Job:
         self.environment = {"LD_LIBRARY_PATH": f"{own / 'lib'}:{peer / 'lib'}",
                             "LD_PRELOAD": peer / "lib" / STANDARD}
 
-    def start(self, ranks, *words, **settings):
+    def start(self, ranks, *words, directory=None, **settings):
         words = ["timeout", "--kill-after=5", SECONDS, self.mpiexec, "-n", ranks, *self.binary, *words]
         environment = environments.clean_environment(**self.environment, **settings)
-        return subprocess.Popen([str(word) for word in words], env=environment, text=True,
+        return subprocess.Popen([str(word) for word in words], env=environment, text=True, cwd=directory,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, errors="replace")
 
-    def run(self, ranks, *words, **settings):
-        """Status and output."""
-        process = self.start(ranks, *words, **settings)
+    def run(self, ranks, *words, directory=None, **settings):
+        """Status and output of a job in this directory."""
+        process = self.start(ranks, *words, directory=directory, **settings)
         output = process.communicate()[0]
         return process.returncode, output
 
@@ -135,7 +135,7 @@ def wrong_in_report(path, ranks, period):
 def reported(options, job, ranks):
     with tempfile.TemporaryDirectory() as directory:
         path, picture = Path(directory, "report"), Path(directory, "picture.png")
-        job.run(ranks, "order")
+        job.run(ranks, "order", directory=directory, **{PERIOD: 20})
         if list(Path(directory).iterdir()):
             return False, "there is a report that nobody asked for"
         status, output = job.run(ranks, "work", 1, **{REPORT: path, PERIOD: 20})
