@@ -49,8 +49,8 @@ impl<T: ChareType> ChareContext<T> {
     }
 
     /// Gives a buffer to a transfer, for one message. When no receiver reads it any more, or it was
-    /// not sent, the function gets it back, and runs as a method of this chare does. The chare
-    /// stays on its rank until then.
+    /// not sent, the function gets it back, and runs as a method of this chare does. Until then the
+    /// chare neither migrates nor is deleted: it would end the job.
     pub fn lend<E: Pod>(
         &self,
         buffer: Vec<E>,

@@ -312,6 +312,7 @@ fn what_the_runtime_refuses_is_a_sentence() {
         Ok(())
     });
     assert!(said.contains("cannot migrate or be deleted while"), "{said}");
+    assert!(said.contains("memory of it is lent"), "{said}");
 }
 
 #[test]

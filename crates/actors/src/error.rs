@@ -58,8 +58,8 @@ pub enum ActorError {
     Function { rank: u32, reason: String },
     /// A chare that cannot leave would.
     #[error(
-        "{chare}{index} cannot migrate or be deleted while methods of it are suspended; let it do so \
-         in a method that does not wait"
+        "{chare}{index} cannot migrate or be deleted while methods of it are suspended or memory of it \
+         is lent; let it do so in a method that does not wait, when all is back"
     )]
     Suspended { chare: String, index: Index },
     /// An element is ready and says so again.
