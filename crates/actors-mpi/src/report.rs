@@ -1,6 +1,7 @@
 //! What rank 0 writes of the samples of all ranks: into the file that the setting
 //! `TOWPATH_CHARES_REPORT` names, and for `towpath info --chares`. Both are lines of JSON.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
@@ -11,6 +12,18 @@ use towpath_actors::collection::NO_TYPE;
 use towpath_actors::sample::{CollectionSample, Observer, RankSample};
 use towpath_base::json::quoted;
 use towpath_machine::chares::ChareFile;
+
+thread_local! {
+    /// How many jobs of this process have begun a report: one thread runs all.
+    static REPORTS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The file for the report of the next job of this process: a report is that of one job.
+fn next_file(path: &str) -> String {
+    let number = REPORTS.get() + 1;
+    REPORTS.set(number);
+    if number == 1 { path.to_owned() } else { format!("{path}.{number}") }
+}
 
 /// The lines of a sample: one of the rank, and one of each collection that is no empty one.
 fn lines(sample: &RankSample, name: &dyn Fn(u32) -> String) -> String {
@@ -75,10 +88,11 @@ impl SampleWriter {
         SampleWriter { report: None, file, latest, request: 0, has_answered, answers: 0 }
     }
 
-    /// Begins a report of samples in a period of so many milliseconds. Whether it can be written.
-    pub(crate) fn begin(&mut self, path: &str, milliseconds: u64) -> bool {
-        let ranks = self.latest.len();
-        let written = File::create(path).and_then(|mut file| {
+    /// Begins a report of samples in a period of so many milliseconds, in the file that the user
+    /// has named, or beside it for a later job. Whether it can be written.
+    pub(crate) fn begin(&mut self, named: &str, milliseconds: u64) -> bool {
+        let (path, ranks) = (next_file(named), self.latest.len());
+        let written = File::create(&path).and_then(|mut file| {
             writeln!(
                 file,
                 "{{\"line\":\"report\",\"version\":1,\"ranks\":{ranks},\
@@ -87,7 +101,7 @@ impl SampleWriter {
             Ok(file)
         });
         match written {
-            Ok(file) => self.report = Some((file, path.to_owned())),
+            Ok(file) => self.report = Some((file, path)),
             Err(error) => eprintln!(
                 "towpath: TOWPATH_CHARES_REPORT={path} cannot be written: {error}; the program runs \
                  without a report."
@@ -198,6 +212,23 @@ mod tests {
         reporter.sampled(&sample(0), &name);
         assert_eq!(file.answers(request), 2);
         assert_eq!(file.read().unwrap(), lines(&sample(0), &name) + &lines(&later, &name));
+    }
+
+    #[test]
+    fn jobs_of_a_process_have_a_report_each() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report").to_str().unwrap().to_owned();
+        for job in 1..=3 {
+            let mut reporter = SampleWriter::new(None, 2);
+            assert!(reporter.begin(&path, 500));
+            reporter.sampled(&sample(job % 2), &name);
+        }
+        for (file, rank) in [(path.clone(), 1), (format!("{path}.2"), 0), (format!("{path}.3"), 1)]
+        {
+            let text = std::fs::read_to_string(file).unwrap();
+            assert!(text.ends_with(&lines(&sample(rank), &name)), "{text}");
+            assert_eq!(text.matches("\"line\":\"report\"").count(), 1);
+        }
     }
 
     #[test]
