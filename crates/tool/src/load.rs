@@ -222,6 +222,17 @@ mod tests {
     }
 
     #[test]
+    fn many_ranks_share_strips_of_a_picture() {
+        let report = REPORT.replacen("\"ranks\":2", "\"ranks\":1000000", 1);
+        let samples = Samples::read(&report).unwrap();
+        let drawn = picture::draw(&samples.by_rank()).unwrap();
+        assert!(drawn.starts_with(b"\x89PNG"));
+        // The height is behind the signature, the name and length of the head, and the width.
+        let height = u32::from_be_bytes(drawn[20..24].try_into().unwrap());
+        assert!(height < 5000, "{height}");
+    }
+
+    #[test]
     fn mistakes_are_sentences() {
         assert!(ask(&[]).unwrap_err().contains("TOWPATH_CHARES_REPORT"));
         assert!(ask(&["/nonexistent/r"]).unwrap_err().contains("/nonexistent/r: "));

@@ -41,7 +41,7 @@ pub(super) struct Samples {
     pub(super) of_collections: Vec<CollectionLine>,
 }
 
-/// Most ranks of a report.
+/// Most ranks of a report or an answer.
 const MOST_RANKS: usize = 10_000_000;
 
 impl Samples {
@@ -62,11 +62,13 @@ impl Samples {
     }
 
     fn add(&mut self, line: &ReportLine) -> Option<()> {
+        // An answer has no line that says how many ranks there are.
+        let most = if self.ranks > 0 { self.ranks } else { MOST_RANKS };
         match line.text("line")?.as_str() {
-            "report" => self.ranks = line.rank("ranks")?,
+            "report" => self.ranks = line.below(MOST_RANKS, "ranks")?,
             "rank" => self.of_ranks.push(RankLine {
                 seconds: line.number("seconds")?,
-                rank: line.rank("rank")?,
+                rank: line.below(most, "rank")?,
                 busy: line.number("busy")?,
                 chares: line.count("chares")?,
                 queue: line.count("queue")?,
@@ -77,7 +79,7 @@ impl Samples {
                 migrations: line.count("migrations")?,
             }),
             kind => self.of_collections.push(CollectionLine {
-                rank: line.rank("rank")?,
+                rank: line.below(most, "rank")?,
                 kind: kind.to_owned(),
                 id: line.text("id")?,
                 name: line.text("type")?,
@@ -127,8 +129,8 @@ impl ReportLine {
         self.number(name).map(|number| number as u64)
     }
 
-    fn rank(&self, name: &str) -> Option<usize> {
-        self.count(name).map(|rank| rank as usize).filter(|rank| *rank < MOST_RANKS)
+    fn below(&self, most: usize, name: &str) -> Option<usize> {
+        self.count(name).map(|number| number as usize).filter(|number| *number < most)
     }
 }
 
@@ -168,5 +170,9 @@ pub(super) mod tests {
         assert!(Samples::read(&negative).unwrap_err().contains("line 3"));
         let huge = REPORT.replacen("\"rank\":1", "\"rank\":1e17", 1);
         assert!(Samples::read(&huge).unwrap_err().contains("line 3"));
+        let other = REPORT.replacen("\"rank\":1", "\"rank\":2", 1);
+        assert!(Samples::read(&other).unwrap_err().contains("line 3"), "there are two ranks");
+        let in_array = REPORT.replace("4,\"rank\":1,\"id\"", "4,\"rank\":9999999,\"id\"");
+        assert!(Samples::read(&in_array).unwrap_err().contains("line 7"));
     }
 }

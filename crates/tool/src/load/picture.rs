@@ -1,4 +1,5 @@
-//! The picture: a strip for each rank, filled as high as its load was at that time.
+//! The picture: a strip for each rank, filled as high as its load was at that time. Of many ranks,
+//! some have a strip together.
 
 use towpath_explain::canvas::{Canvas, Color, EncodingError, GLYPH};
 
@@ -16,6 +17,8 @@ const BOTTOM: usize = 44;
 /// Height of all strips together, and of one.
 const TALL: usize = 960;
 const HIGHEST: usize = 56;
+/// Most strips.
+const MOST_STRIPS: usize = 2000;
 /// Strips that are lower show the load by their color.
 const LOWEST_BARS: usize = 12;
 /// Loads that may fill a strip.
@@ -34,23 +37,25 @@ const MOVED: Color = [230, 81, 0];
 /// Draws the loads as a PNG file.
 pub(super) fn draw(ranks: &[Vec<&RankLine>]) -> Result<Vec<u8>, EncodingError> {
     let end = end(ranks).max(1e-6);
-    let strip = (TALL / ranks.len().max(1)).clamp(2, HIGHEST);
-    let bottom = TOP + ranks.len() * strip;
+    let together = ranks.len().div_ceil(MOST_STRIPS).max(1);
+    let strips = ranks.len().div_ceil(together);
+    let strip = (TALL / strips.max(1)).clamp(2, HIGHEST);
+    let bottom = TOP + strips * strip;
     let mut canvas = Canvas::new(LEFT + LENGTH + RIGHT, bottom + BOTTOM);
-    let loads: Vec<Vec<f64>> = ranks.iter().map(|lines| columns(lines, end)).collect();
+    let loads: Vec<Vec<f64>> = ranks.chunks(together).map(|some| columns(some, end)).collect();
     let full = full_height(&loads);
     draw_head(&mut canvas, ranks, (end, full), strip);
     // So many ranks have a name that names do not overlap.
     let named = (GLYPH + 6).div_ceil(strip);
-    for (rank, lines) in ranks.iter().enumerate() {
-        let top = TOP + rank * strip;
+    for (number, some) in ranks.chunks(together).enumerate() {
+        let top = TOP + number * strip;
         let height = strip - usize::from(strip > 4);
-        draw_loads(&mut canvas, &loads[rank], full, top, height);
-        draw_migrations(&mut canvas, lines, end, top, height);
-        if rank.is_multiple_of(named) {
+        draw_loads(&mut canvas, &loads[number], full, top, height);
+        some.iter().for_each(|lines| draw_migrations(&mut canvas, lines, end, top, height));
+        if number.is_multiple_of(named) {
             let middle = (top + strip / 2).saturating_sub(GLYPH / 2);
-            canvas.text(8, middle, &format!("rank {rank}"), INK);
-            let load = percent(load_between(lines, 0.0, end));
+            canvas.text(8, middle, &format!("rank {}", number * together), INK);
+            let load = percent(mean(some, 0.0, end));
             canvas.text(LEFT + LENGTH + 10, middle, &load, INK);
         }
     }
@@ -58,10 +63,18 @@ pub(super) fn draw(ranks: &[Vec<&RankLine>]) -> Result<Vec<u8>, EncodingError> {
     canvas.encode()
 }
 
-/// The load of a rank in each column of pixels.
-fn columns(lines: &[&RankLine], end: f64) -> Vec<f64> {
+/// The mean load of some ranks between two moments.
+fn mean(ranks: &[Vec<&RankLine>], from: f64, to: f64) -> f64 {
+    ranks.iter().map(|lines| load_between(lines, from, to)).sum::<f64>() / ranks.len().max(1) as f64
+}
+
+/// The mean load of some ranks in each column of pixels.
+fn columns(ranks: &[Vec<&RankLine>], end: f64) -> Vec<f64> {
     let moment = |column: usize| end * column as f64 / LENGTH as f64;
-    (0..LENGTH).map(|column| load_between(lines, moment(column), moment(column + 1))).collect()
+    // There may be millions without a sample.
+    let sampled: Vec<_> = ranks.iter().filter(|lines| !lines.is_empty()).cloned().collect();
+    let part = sampled.len() as f64 / ranks.len().max(1) as f64;
+    (0..LENGTH).map(|column| part * mean(&sampled, moment(column), moment(column + 1))).collect()
 }
 
 /// The load that fills a strip: nearly all that there are do not exceed it.
@@ -74,13 +87,11 @@ fn full_height(loads: &[Vec<f64>]) -> f64 {
 
 /// Draws title and key of a picture of so many seconds whose strips are full at this load.
 fn draw_head(canvas: &mut Canvas, ranks: &[Vec<&RankLine>], (end, full): (f64, f64), strip: usize) {
-    let loads: Vec<f64> = ranks.iter().map(|lines| load_between(lines, 0.0, end)).collect();
-    let mean = loads.iter().sum::<f64>() / loads.len().max(1) as f64;
-    let most = loads.iter().copied().fold(0.0, f64::max);
+    let most = ranks.iter().map(|lines| load_between(lines, 0.0, end)).fold(0.0, f64::max);
     let title = format!(
         "Load of {} over time: mean {}, largest {}",
         counted(ranks.len()),
-        percent(mean),
+        percent(mean(ranks, 0.0, end)),
         percent(most)
     );
     canvas.text(8, 8, &title, INK);
