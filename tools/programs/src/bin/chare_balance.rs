@@ -140,12 +140,18 @@ impl Chares for Elements {
         self.contribute(runtime, id, object)
     }
 
-    fn packed_bytes(&self, _: &Runtime, _: u32, _: ObjectId) -> u64 {
-        8
+    fn packed_bytes(&self, _: &Runtime, _: u32, _: ObjectId) -> Result<u64, String> {
+        Ok(8)
     }
 
-    fn pack(&self, _: &Runtime, _: u32, object: ObjectId, header: ActorHeader) -> ActorMessage {
-        ActorMessage::of(header, &self.0.borrow().values[&object].to_ne_bytes())
+    fn pack(
+        &self,
+        _: &Runtime,
+        _: u32,
+        object: ObjectId,
+        header: ActorHeader,
+    ) -> Result<ActorMessage, String> {
+        Ok(ActorMessage::of(header, &self.0.borrow().values[&object].to_ne_bytes()))
     }
 
     fn unpack(&self, _: &Runtime, _: u32, id: ChareId, packed: &[u8]) -> Result<ObjectId, String> {
@@ -153,10 +159,11 @@ impl Chares for Elements {
         Ok(self.add(id, u64::from_ne_bytes(value)))
     }
 
-    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) {
+    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) -> Result<(), String> {
         let rank = &mut *self.0.borrow_mut();
         rank.values.remove(&object);
         rank.loads.remove(&object);
+        Ok(())
     }
 
     fn combine(&self, _: u32, into: &mut Vec<u8>, value: &[u8]) -> Result<(), String> {

@@ -75,15 +75,23 @@ impl Chares for Players {
         Ok(())
     }
 
-    fn pack(&self, _: &Runtime, _: u32, _: ObjectId, header: ActorHeader) -> ActorMessage {
-        ActorMessage::of(header, &[])
+    fn pack(
+        &self,
+        _: &Runtime,
+        _: u32,
+        _: ObjectId,
+        header: ActorHeader,
+    ) -> Result<ActorMessage, String> {
+        Ok(ActorMessage::of(header, &[]))
     }
 
     fn unpack(&self, _: &Runtime, _: u32, _: ChareId, _: &[u8]) -> Result<ObjectId, String> {
         Ok(1)
     }
 
-    fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) {}
+    fn destroy(&self, _: &Runtime, _: u32, _: ObjectId) -> Result<(), String> {
+        Ok(())
+    }
 
     fn chare_type(&self, constructor: u32) -> u32 {
         constructor

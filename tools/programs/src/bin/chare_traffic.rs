@@ -342,14 +342,20 @@ impl Chares for Traffic {
         Ok(())
     }
 
-    fn pack(&self, _: &Runtime, _: u32, object: ObjectId, header: ActorHeader) -> ActorMessage {
+    fn pack(
+        &self,
+        _: &Runtime,
+        _: u32,
+        object: ObjectId,
+        header: ActorHeader,
+    ) -> Result<ActorMessage, String> {
         let rank = self.0.borrow();
         let worker = rank.objects[&object];
         // A rank may have an element before it has heard of the program itself.
         let words = [worker.invoked, u64::from(worker.contributed), u64::from(rank.elements)];
         let mut packed = words.map(u64::to_ne_bytes).concat();
         packed.resize(if worker.invoked.is_multiple_of(3) { LONGEST } else { 24 }, 0);
-        ActorMessage::of(header, &packed)
+        Ok(ActorMessage::of(header, &packed))
     }
 
     fn unpack(&self, _: &Runtime, _: u32, _: ChareId, packed: &[u8]) -> Result<ObjectId, String> {
@@ -358,8 +364,9 @@ impl Chares for Traffic {
         Ok(self.add(Worker { invoked: words[0], contributed: words[1] as u32 }))
     }
 
-    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) {
+    fn destroy(&self, _: &Runtime, _: u32, object: ObjectId) -> Result<(), String> {
         self.0.borrow_mut().objects.remove(&object);
+        Ok(())
     }
 
     fn combine(&self, reducer: u32, _: &mut Vec<u8>, _: &[u8]) -> Result<(), String> {
