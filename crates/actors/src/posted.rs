@@ -7,18 +7,10 @@ use crate::arrays::{MessageArray, UnreceivedArray, WritableArray};
 use crate::error::ActorError;
 use crate::message::{ActorMessage, MessageKind, MessageMemory};
 use crate::runtime::Runtime;
+use crate::state::UnplacedMessage;
 
 /// An array of a message, and the memory into which its beginning goes.
 pub type ArrayPlacement = (MessageArray, Box<dyn WritableArray>);
-
-/// A message whose arrays wait until the program says where they are to be.
-#[derive(Debug)]
-pub(crate) struct HeldMessage {
-    /// How much it adds to [`crate::quiescence::MessageCounts::held`].
-    held: u64,
-    /// What it waits for.
-    awaited: String,
-}
 
 impl Runtime {
     /// A message of the program waits for memory, until [`Runtime::release_held`]. Quiescence waits
@@ -34,13 +26,13 @@ impl Runtime {
         let mut state = self.state.borrow_mut();
         state.counts.sent += 1;
         state.counts.held += held;
-        state.held_messages.insert(name_of(message), HeldMessage { held, awaited });
+        state.held_messages.insert(name_of(message), UnplacedMessage { held, awaited });
     }
 
     /// The program has said where all arrays of a message are to be, if that was held.
     pub fn release_held(&self, message: &MessageMemory) {
         let mut state = self.state.borrow_mut();
-        if let Some(HeldMessage { held, .. }) = state.held_messages.remove(&name_of(message)) {
+        if let Some(UnplacedMessage { held, .. }) = state.held_messages.remove(&name_of(message)) {
             state.counts.processed += 1;
             state.counts.held -= held;
         }
@@ -49,7 +41,7 @@ impl Runtime {
     /// What a message waits for that is held on this rank.
     pub(crate) fn first_held(&self) -> Option<ActorError> {
         let state = self.state.borrow();
-        let HeldMessage { awaited, .. } = state.held_messages.values().next()?;
+        let UnplacedMessage { awaited, .. } = state.held_messages.values().next()?;
         Some(ActorError::Held { awaited: awaited.clone() })
     }
 

@@ -19,7 +19,6 @@ use crate::location::Lookup;
 use crate::message::{ActorMessage, COPY, EXPEDITED, MessageHandle, MessageKind};
 use crate::observation::Observation;
 use crate::persistent::OpenChannel;
-use crate::posted::HeldMessage;
 use crate::queue::MessageQueue;
 use crate::quiescence::{MessageCounts, Quiescence};
 use crate::stall::StallWatch;
@@ -65,7 +64,7 @@ pub(crate) struct State {
     /// What has arrived before the read-only data; nothing once the rank has begun.
     pub(crate) held: Option<Vec<(u32, ActorMessage)>>,
     /// Messages whose arrays wait for memory, by their addresses.
-    pub(crate) held_messages: BTreeMap<usize, HeldMessage>,
+    pub(crate) held_messages: BTreeMap<usize, UnplacedMessage>,
     /// Arrays of this rank that nobody reads any more.
     pub(crate) returned: ReturnedArrays,
     pub(crate) timers: Timers,
@@ -84,6 +83,14 @@ pub(crate) struct State {
 pub(crate) struct AheadOfCollection {
     pub(crate) message: MessageHandle,
     pub(crate) from: Option<u32>,
+}
+
+/// A message whose arrays wait until the program says where they are to be.
+pub(crate) struct UnplacedMessage {
+    /// How much it adds to [`MessageCounts::held`].
+    pub(crate) held: u64,
+    /// What it waits for.
+    pub(crate) awaited: String,
 }
 
 /// A message is for an index that no element can have.
