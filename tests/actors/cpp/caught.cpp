@@ -42,7 +42,7 @@ struct Careful : Chare<Careful> {
     int count() { return calls; }
 };
 
-Task<> check_failure(auto future, const std::string &expected) {
+Task<> check_failure(auto future, std::string expected) {
     std::string said = "nothing";
     try {
         co_await future;
