@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 
 #include "../actors.h"
 #include "serialize.hpp"
@@ -107,6 +108,9 @@ std::string type_name() {
     return name;
 }
 
+template <auto Member>
+struct MemberTag {};
+
 // The name of a member, without its class.
 template <auto Member>
 std::string member_name() {
@@ -120,7 +124,12 @@ std::string member_name() {
         --at;
         brackets += (text[at] == '>') - (text[at] == '<');
     }
-    return text.substr(at);
+    std::string name = text.substr(at);
+    // GCC leaves the arguments of a template out, which follow its name in this one.
+    std::string long_name = typeid(MemberTag<Member>).name();
+    if (long_name.find(std::to_string(name.size()) + name + 'I') != long_name.npos)
+        name += ' ' + long_name;
+    return name;
 }
 
 // The parameters of a function, in parentheses.
