@@ -6,6 +6,7 @@
 //!    ast           what a file declares
 //!    triggers      which entry methods steps wait for
 //!  emit            writes the headers of a module
+//!  libraries       modules of libraries that come with Charm++
 //!  driver          what command lines of the compiler driver and the launcher ask for
 //!  diagnostic      what is wrong, and where
 //! ```
@@ -18,6 +19,7 @@ mod diagnostic;
 pub mod driver;
 pub mod emit;
 mod lexer;
+mod libraries;
 mod parser;
 mod triggers;
 

@@ -56,10 +56,12 @@ fn objects_are_compiled_without_linking() {
 }
 
 #[test]
-fn missing_words_and_files_are_said() {
+fn missing_words_files_and_libraries_are_said() {
     let refused = |line| compilation(&words(line), &installed()).unwrap_err();
     assert!(refused("-o").contains("-o"));
     assert!(refused("-O2").contains("no file"));
+    let sentence = "The library CkLoop of Charm++ does not exist here: do without its module.";
+    assert_eq!(refused("-O2 a.C -module CkLoop"), sentence);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! compiler.
 
 use super::Installation;
+use crate::libraries::missing_library;
 
 /// What is to be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +41,7 @@ const SHARED_HEAP: [&str; 3] =
 /// Reads a command line, without the name of the program.
 ///
 /// # Errors
-/// A word is missing, or there is nothing to do.
+/// A word is missing, a module is of a library that does not exist, or there is nothing to do.
 pub fn compilation(words: &[String], installed: &Installation) -> Result<Compilation, String> {
     let mut all = Compilation::default();
     let mut passed = Vec::new();
@@ -55,10 +56,15 @@ pub fn compilation(words: &[String], installed: &Installation) -> Result<Compila
             continue;
         }
         match word.as_str() {
-            "-module" | "-modules" => all.remarks.push(format!(
-                "-module {} is ignored: name the module's own library with -l.",
-                value()?
-            )),
+            "-module" | "-modules" => {
+                let module = value()?;
+                if let Some(sentence) = missing_library(module) {
+                    return Err(sentence);
+                }
+                all.remarks.push(format!(
+                    "-module {module} is ignored: name the module's own library with -l."
+                ));
+            }
             "-balancer" => {
                 let name = value()?;
                 all.remarks.push(format!(

@@ -3,6 +3,7 @@
 use super::{Parser, Result};
 use crate::ast::{ChareKind, Initialiser, InterfaceFile, Item, Module, Readonly};
 use crate::lexer::{Token, TokenKind};
+use crate::libraries::missing_library;
 
 impl Parser<'_> {
     pub(super) fn file(&mut self) -> Result<InterfaceFile> {
@@ -91,9 +92,12 @@ impl Parser<'_> {
     fn extern_module(&mut self) -> Result<Item> {
         self.next()?;
         self.expect("module", "after 'extern'")?;
-        let name = self.identifier("The name of a module")?.text.to_owned();
+        let token = self.identifier("The name of a module")?;
+        if let Some(message) = missing_library(token.text) {
+            return Err(self.lexer.error(token.at, message));
+        }
         self.expect(";", "after the name of the module")?;
-        Ok(Item::ExternModule(name))
+        Ok(Item::ExternModule(token.text.to_owned()))
     }
 
     fn namespace(&mut self) -> Result<Item> {
