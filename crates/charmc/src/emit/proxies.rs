@@ -109,14 +109,15 @@ fn declare_elements(out: &mut Text, chare: &Chare) {
     let element = chare.generated("CProxyElement_");
     match &chare.kind {
         ChareKind::Array(index) => {
-            let subscript = subscript(index);
             if creation::has_empty(chare) {
                 let proxy = chare.generated("CProxy_");
                 let options = "const CkArrayOptions &ck_bounds = CkArrayOptions()";
                 line!(out, "  static {proxy} ckNew({options});");
             }
-            line!(out, "  {element} operator[]({subscript} ck_index) const;");
-            line!(out, "  {element} operator()({subscript} ck_index) const;");
+            for subscript in subscripts(index) {
+                line!(out, "  {element} operator[]({subscript} ck_index) const;");
+                line!(out, "  {element} operator()({subscript} ck_index) const;");
+            }
             let coordinates = coordinates(index);
             if coordinates.len() > 1 {
                 line!(out, "  {element} operator()({}) const;", ints(&coordinates));
@@ -130,11 +131,11 @@ fn declare_elements(out: &mut Text, chare: &Chare) {
 }
 
 /// What elements are named by.
-fn subscript(index: &str) -> String {
+fn subscripts(index: &str) -> Vec<String> {
     match (coordinates(index).len(), index) {
-        (1, _) => "int".to_owned(),
-        (0, of_program) => format!("const CkArrayIndex{of_program} &"),
-        (dimensions, _) => format!("const CkArrayIndex{dimensions}D &"),
+        (1, _) => vec!["int".to_owned(), "const CkArrayIndex &".to_owned()],
+        (0, of_program) => vec![format!("const {} &", prefixed("CkArrayIndex", of_program))],
+        (dimensions, _) => vec![format!("const CkArrayIndex{dimensions}D &")],
     }
 }
 
@@ -190,14 +191,16 @@ fn define_elements(out: &mut Text, chare: &Chare) {
                 out.line("}");
             }
             let array = "this->ckGetArrayID()";
-            for operator in ["[]", "()"] {
-                line!(
-                    out,
-                    "{template}{element} {proxy}::operator{operator}({} ck_index) const {{",
-                    subscript(index)
-                );
-                line!(out, "  return {element}({array}, CkArrayIndex(ck_index));");
-                out.line("}");
+            for subscript in subscripts(index) {
+                for operator in ["[]", "()"] {
+                    line!(
+                        out,
+                        "{template}{element} {proxy}::operator{operator}({subscript} ck_index) \
+                         const {{"
+                    );
+                    line!(out, "  return {element}({array}, CkArrayIndex(ck_index));");
+                    out.line("}");
+                }
             }
             let coordinates = coordinates(index);
             if coordinates.len() > 1 {

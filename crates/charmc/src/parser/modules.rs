@@ -204,9 +204,10 @@ impl Parser<'_> {
             self.expect("]", "after the attribute")?;
             self.expect("[", "before the type of the index")?;
         }
-        let token = self.next()?;
+        let token = self.peek()?;
         let index = match token.kind {
             TokenKind::Number if token.text.ends_with(['D', 'd']) => {
+                self.next()?;
                 match &token.text[..token.text.len() - 1] {
                     digit @ ("1" | "2" | "3" | "4" | "5" | "6") => format!("CkIndex{digit}D"),
                     _ => {
@@ -215,7 +216,7 @@ impl Parser<'_> {
                     }
                 }
             }
-            TokenKind::Identifier => token.text.to_owned(),
+            TokenKind::Identifier => self.type_of_template()?,
             _ => return self.unexpected(token, "A number of dimensions, such as '1D', or a type"),
         };
         self.expect("]", "after the type of the index")?;
