@@ -21,7 +21,15 @@ pub(crate) fn find_entry<'e>(
     });
     let all: Vec<_> = fitting.by_ref().map(|(number, entry)| (number, *entry)).collect();
     let same = all.iter().find(|(_, entry)| types(entry) == types_of(&trigger.parameters));
-    same.or(if all.len() == 1 { all.first() } else { None }).copied()
+    let is_one = all.iter().all(|(_, entry)| is_same(entry, all[0].1));
+    same.or(if is_one { all.first() } else { None }).copied()
+}
+
+/// Whether these are one entry method to a `when`: the same, in two branches of a condition.
+pub(crate) fn is_same(one: &Entry, other: &Entry) -> bool {
+    one.name == other.name
+        && are_alike(&one.parameters, &other.parameters)
+        && types(one) == types(other)
 }
 
 fn are_alike(one: &Parameters, other: &Parameters) -> bool {

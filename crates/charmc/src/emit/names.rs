@@ -1,5 +1,6 @@
 //! Names of what is generated.
 
+use super::text::Text;
 use crate::ast::{Chare, ChareKind, ChareMember, Entry, Template};
 
 /// A name with a prefix before its last part, which may have arguments of a template.
@@ -74,6 +75,19 @@ impl Chare {
         }
     }
 
+    /// The conditions that each entry method stands in.
+    pub(super) fn conditions(&self) -> Vec<Conditions> {
+        let (mut now, mut all) = (Conditions::default(), Vec::new());
+        for member in &self.members {
+            match member {
+                ChareMember::Entry(_) => all.push(now.clone()),
+                ChareMember::Directive(line) if is_condition(line) => now.line(line),
+                _ => {}
+            }
+        }
+        all
+    }
+
     /// Calls a function with each member that stands for something in code, and the number of each
     /// entry method.
     pub(super) fn each_entry(&self, mut write: impl FnMut(Listed<'_>)) {
@@ -94,6 +108,37 @@ impl Chare {
                 | ChareMember::Initialiser(_)
                 | ChareMember::Pupable(_) => {}
             }
+        }
+    }
+}
+
+/// The lines with `#` up to an entry method, of the conditions that it stands in.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Conditions {
+    lines: Vec<Vec<String>>,
+}
+
+impl Conditions {
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Writes something within these conditions.
+    pub(super) fn around(&self, out: &mut Text, write: impl FnOnce(&mut Text)) {
+        self.lines.iter().flatten().for_each(|line| out.line(line));
+        write(out);
+        self.lines.iter().for_each(|_| out.line("#endif"));
+    }
+
+    /// The next line with `#`.
+    fn line(&mut self, line: &str) {
+        let word = line.trim_start_matches('#').trim_start();
+        if word.starts_with("if") {
+            self.lines.push(vec![line.to_owned()]);
+        } else if word.starts_with("endif") {
+            self.lines.pop();
+        } else if let Some(condition) = self.lines.last_mut() {
+            condition.push(line.to_owned());
         }
     }
 }

@@ -5,7 +5,7 @@ mod methods;
 
 use super::text::{Text, line};
 use crate::ast::{ArrayTransfer, Chare, Entry, EntryParameter, Parameters, Statement, When};
-use crate::triggers::{entries, find_entry};
+use crate::triggers::{entries, find_entry, is_same};
 use code::{StepKind, StepProgram};
 
 /// Whether this method has steps, or is one that steps of the chare wait for.
@@ -22,7 +22,7 @@ pub(super) fn has_steps(chare: &Chare, entry: &Entry) -> bool {
             }
         });
     }
-    waited.iter().any(|one| std::ptr::eq(*one, entry))
+    waited.iter().any(|one| is_same(one, entry))
 }
 
 /// Calls a function with each `when` of a statement.
@@ -78,9 +78,22 @@ pub(super) fn declare(out: &mut Text, chare: &Chare) {
     let program = StepProgram::of(&all);
     let mut members = vec!["public:".to_owned()];
     if !program.is_empty() {
+        let conditions = chare.conditions();
         for (number, entry) in all.iter().enumerate().filter(|(_, one)| has_steps(chare, one)) {
-            members.push(format!("void {}({});", entry.name, entry.parameters.received()));
-            members.push(format!("void ck_take_{number}(const towpath_message &ck_kept);"));
+            let methods = format!(
+                "void {}({}); void ck_take_{number}(const towpath_message &ck_kept);",
+                entry.name,
+                entry.parameters.received()
+            );
+            members.push(if conditions[number].is_empty() {
+                methods
+            } else {
+                // A macro contains no condition.
+                let name = format!("{}_SDAG_CODE_{number}", chare.name);
+                conditions[number].around(out, |out| line!(out, "#define {name} {methods}"));
+                line!(out, "#ifndef {name}\n#define {name}\n#endif");
+                name
+            });
         }
         for kind in 0..program.scopes.len() {
             members.push(format!("struct ck_scope_{kind};"));

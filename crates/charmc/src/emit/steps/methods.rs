@@ -4,6 +4,7 @@ use super::super::text::{Text, line};
 use super::code::StepProgram;
 use super::has_steps;
 use crate::ast::{Chare, Entry, EntryParameter};
+use crate::triggers::is_same;
 
 pub(super) fn define(out: &mut Text, chare: &Chare, all: &[&Entry], program: &StepProgram) {
     let (template, class) = (chare.template_line(), chare.class());
@@ -16,9 +17,12 @@ pub(super) fn define(out: &mut Text, chare: &Chare, all: &[&Entry], program: &St
     out.line("  }");
     out.line("}");
     define_packing(out, chare, program);
+    let conditions = chare.conditions();
     for (number, entry) in all.iter().enumerate().filter(|(_, one)| has_steps(chare, one)) {
-        define_taking(out, chare, number, entry, program);
-        define_method(out, chare, number, entry);
+        conditions[number].around(out, |out| {
+            define_taking(out, chare, number, all, program);
+            define_method(out, chare, number, entry);
+        });
     }
 }
 
@@ -45,9 +49,10 @@ fn define_taking(
     out: &mut Text,
     chare: &Chare,
     number: usize,
-    entry: &Entry,
+    all: &[&Entry],
     program: &StepProgram,
 ) {
+    let entry = all[number];
     let (template, class) = (chare.template_line(), chare.class());
     line!(out, "{template}void {class}::ck_take_{number}(const towpath_message &ck_kept) {{");
     let Some((at, scope)) = program.begins[number] else {
@@ -57,7 +62,8 @@ fn define_taking(
             }
             _ => "ck_kept.reference".to_owned(),
         };
-        line!(out, "  ck_steps.arrive(this, {number}, ck::Arrived(ck_kept, {found_by}));");
+        let trigger = all.iter().position(|one| is_same(one, entry)).unwrap_or(number);
+        line!(out, "  ck_steps.arrive(this, {trigger}, ck::Arrived(ck_kept, {found_by}));");
         out.line("}");
         return;
     };
