@@ -1,0 +1,114 @@
+#include <utility>
+
+#include "TopoManager.h"
+#include "rare.decl.h"
+
+CProxy_Main mainProxy;
+
+class Main : public CBase_Main {
+    int sum = 0;
+
+    // The number of elements that have been counted when no message is left.
+    int counted() {
+        CkWaitQD();
+        return std::exchange(sum, 0);
+    }
+
+    // Ranks are a grid of all of them, with the distances of a grid.
+    void topology() {
+        TopoManager ranks;
+        CkAssert(ranks.getDimNX() * ranks.getDimNY() * ranks.getDimNZ() == CkNumPes());
+        CkAssert(ranks.getDimNT() == 1 && !ranks.hasMultipleProcsPerNode());
+        for (int rank = 0; rank < CkNumPes(); ++rank) {
+            int x, y, z, t;
+            ranks.rankToCoordinates(rank, x, y, z, t);
+            CkAssert(x < ranks.getDimNX() && y < ranks.getDimNY() && z < ranks.getDimNZ());
+            CkAssert(t == 0 && ranks.coordinatesToRank(x, y, z, t) == rank);
+            CkAssert(ranks.getHopsBetweenRanks(0, rank) == x + y + z);
+        }
+        TopoManager grid(3, 2, 2, 2);
+        int x, y, z, list[] = {23, 1, 6}, order[3];
+        grid.rankToCoordinates(23, x, y, z);
+        CkAssert(x == 5 && y == 1 && z == 1 && grid.coordinatesToRank(x, y, z) == 23);
+        grid.sortRanksByHops(0, list, order, 3);
+        CkAssert(order[0] == 1 && order[1] == 2 && order[2] == 0);
+        CkAssert(grid.pickClosestRank(22, list, 3) == 0 && grid.areNeighbors(0, 4, 2, 2));
+    }
+
+    // Index types of templates and namespaces, and objects as subscripts.
+    void indexes();
+
+    // Methods and steps of one branch of a condition.
+    void branches() {
+        CProxy_Stepped stepped = CProxy_Stepped::ckNew();
+        stepped.steps();
+        stepped.last();
+        stepped.ready(3);
+        CkAssert(counted() == 13);
+    }
+
+public:
+    explicit Main(CkArgMsg *m) {
+        delete m;
+        mainProxy = thisProxy;
+        thisProxy.run();
+    }
+    void run() {
+        topology();
+        indexes();
+        branches();
+        CkPrintf("ok\n");
+        CkExit();
+    }
+    void counted(int elements) { sum += elements; }
+};
+
+class Templated : public CBase_Templated {
+public:
+    Templated() {}
+    explicit Templated(CkMigrateMessage *) {}
+    void count(int first) { mainProxy.counted(thisIndex.at[0] == first && thisIndex.at[1] == 7); }
+};
+
+class Qualified : public CBase_Qualified {
+public:
+    Qualified() {}
+    explicit Qualified(CkMigrateMessage *) {}
+    void count(int number) { mainProxy.counted(thisIndex.number == number); }
+};
+
+class Line : public CBase_Line {
+public:
+    Line() {}
+    explicit Line(CkMigrateMessage *) {}
+    void count(int at) { mainProxy.counted(thisIndex == at); }
+};
+
+class Stepped : public CBase_Stepped {
+    Stepped_SDAG_CODE
+public:
+    Stepped() {}
+};
+
+void Main::indexes() {
+    CProxy_Templated templated = CProxy_Templated::ckNew();
+    CProxy_Qualified qualified = CProxy_Qualified::ckNew();
+    for (int i = 0; i < 3; ++i) {
+        templated[Pair<2>{{i, 7}}].insert();
+        qualified(inner::Named{i}).insert();
+    }
+    templated.doneInserting();
+    qualified.doneInserting();
+    CProxy_Line line = CProxy_Line::ckNew(3);
+    for (int i = 0; i < 3; ++i) {
+        templated[Pair<2>{{i, 7}}].count(i);
+        qualified[inner::Named{i}].count(i);
+        line[CkArrayIndex1D(i)].count(i);
+        line(CkArrayIndex(i)).count(i);
+        std::size_t number = static_cast<std::size_t>(i);
+        line[number].count(i);
+    }
+    CkAssert(counted() == 15);
+}
+
+#include "rare.def.h"
