@@ -400,6 +400,9 @@ int towpath_start_quiescence(const towpath_callback *callback);
 /* Tells a callback after so many nanoseconds, once this rank has nothing to do. Quiescence waits
  * for that. */
 int towpath_call_after(uint64_t nanoseconds, const towpath_callback *callback);
+/* Calls a function of this rank (towpath_program.call_back), once, when this rank has nothing to do.
+ * Quiescence does not wait for that, but the job goes on until then. */
+int towpath_call_when_idle(uint64_t function);
 
 /* Sections. */
 

@@ -287,6 +287,15 @@ pub unsafe extern "C" fn towpath_call_after(nanoseconds: u64, callback: *const C
     }))
 }
 
+/// Calls a function of this rank once it has nothing to do.
+#[unsafe(no_mangle)]
+pub extern "C" fn towpath_call_when_idle(function: u64) -> c_int {
+    status(with_runtime(|runtime| {
+        runtime.call_when_idle(function);
+        Ok(())
+    }))
+}
+
 /// A method of a chare is suspended.
 ///
 /// # Safety

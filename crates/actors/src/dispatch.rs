@@ -3,7 +3,6 @@
 use crate::chares::ChareId;
 use crate::collection::{CollectionId, Deferred};
 use crate::control::{CollectionMessage, ControlMessage};
-use crate::error::ActorError;
 use crate::location::Lookup;
 use crate::message::{ActorMessage, CHANNEL, COPY, MessageHandle, MessageKind, SYNCHRONIZED};
 use crate::runtime::{Processed, Runtime};
@@ -172,8 +171,7 @@ impl Runtime {
             ControlMessage::CountMessages => self.count_messages(),
             ControlMessage::Counted(counts) => self.state.borrow_mut().quiescence.child(counts),
             ControlMessage::CallBack { function, value } => {
-                let called = self.chares.call_back(self, function, &value);
-                called.map_err(|reason| ActorError::Function { rank: self.rank(), reason })?;
+                return self.call_function(function, &value);
             }
             ControlMessage::Checkpoint(what) => return self.checkpoint_message(what),
             ControlMessage::Balance(what) => return self.balance_message(id, what),

@@ -38,13 +38,15 @@ impl State {
 }
 
 impl Runtime {
-    /// Waits until there may be something to do. This rank has nothing to do now; if no rank ever
-    /// will, the job ends.
+    /// Calls what is to be called when this rank has nothing to do, as it has now, or else waits
+    /// until there may be something to do. If no rank ever will have, the job ends.
     pub fn wait(&self) {
+        let has_called = self.idle_calls_end();
         let mut state = self.state.borrow_mut();
         let wave = state.until_wave();
         let limit = wave.into_iter().chain(state.until_timer()).min();
-        let has_passed = limit == Some(Duration::ZERO) || state.layer.wait(limit);
+        let is_over = limit == Some(Duration::ZERO);
+        let has_passed = is_over || (!has_called && state.layer.wait(limit));
         drop(state);
         self.has_waited();
         if has_passed && wave.is_some() && limit == wave {
@@ -78,6 +80,25 @@ impl Runtime {
             has_told = true;
         }
         has_told
+    }
+
+    /// Calls a function of this rank ([`crate::Chares::call_back`]), once, when this rank has
+    /// nothing to do. Quiescence does not wait for that, but the job goes on until then.
+    pub fn call_when_idle(&self, function: u64) {
+        let mut state = self.state.borrow_mut();
+        state.counts.idle_calls += 1;
+        state.idle_calls.push(function);
+    }
+
+    /// Calls these functions. Whether there were any.
+    fn idle_calls_end(&self) -> bool {
+        // What they ask for is called when this rank has looked for messages.
+        let calls = std::mem::take(&mut self.state.borrow_mut().idle_calls);
+        for function in &calls {
+            self.noticed(self.call_function(*function, &[]));
+            self.state.borrow_mut().counts.idle_calls -= 1;
+        }
+        !calls.is_empty()
     }
 
     /// At rank 0: somebody wants to be told of quiescence.
@@ -123,7 +144,8 @@ impl Runtime {
             WaveStep::Quiescent(counts) => {
                 state.stall.end();
                 drop(state);
-                if counts.waiting + counts.held > 0 {
+                let is_over = counts.idle_calls == 0;
+                if counts.waiting + counts.held > 0 && is_over {
                     self.exit_here(1, ExitScope::Undelivered);
                     return true;
                 }
@@ -136,7 +158,7 @@ impl Runtime {
                     }
                 }
                 let clients = std::mem::take(&mut self.state.borrow_mut().quiescence_clients);
-                if clients.is_empty() {
+                if clients.is_empty() && is_over {
                     self.exit_here(1, ExitScope::Stalled);
                 }
                 for client in clients {

@@ -20,6 +20,8 @@ pub struct MessageCounts {
     /// Messages that have arrived, and arrays that their senders wait for, that are held until the
     /// program says where the arrays are to be: as many of them as are certain.
     pub held: u64,
+    /// Functions that are called when their rank has nothing to do.
+    pub idle_calls: u64,
 }
 
 impl MessageCounts {
@@ -29,6 +31,7 @@ impl MessageCounts {
             processed: self.processed + other.processed,
             waiting: self.waiting + other.waiting,
             held: self.held + other.held,
+            idle_calls: self.idle_calls + other.idle_calls,
         }
     }
 

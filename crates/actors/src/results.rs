@@ -102,6 +102,12 @@ impl Runtime {
         Ok(())
     }
 
+    /// Calls a function of this rank.
+    pub(crate) fn call_function(&self, function: u64, value: &[u8]) -> Processed {
+        let called = self.chares.call_back(self, function, value);
+        called.map_err(|reason| ActorError::Function { rank: self.rank(), reason })
+    }
+
     /// Gives a result to a callback.
     ///
     /// # Errors

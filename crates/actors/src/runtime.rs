@@ -76,6 +76,7 @@ impl Runtime {
             held_messages: BTreeMap::new(),
             returned: ReturnedArrays::default(),
             timers: Timers::default(),
+            idle_calls: Vec::new(),
             program: None,
             checkpoint: PendingCheckpoint::Nothing,
             opening: Vec::new(),

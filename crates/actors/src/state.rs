@@ -68,6 +68,8 @@ pub(crate) struct State {
     /// Arrays of this rank that nobody reads any more.
     pub(crate) returned: ReturnedArrays,
     pub(crate) timers: Timers,
+    /// Functions of the program that are called once this rank has nothing to do.
+    pub(crate) idle_calls: Vec<u64>,
     pub(crate) balancing: Balancing,
     pub(crate) observation: Observation,
     /// By which methods are measured.

@@ -3,6 +3,7 @@
 #ifndef TOWPATH_CHARM_H
 #define TOWPATH_CHARM_H
 
+#include "idle.h"
 #include "pup.h"
 #include "runtime.h"
 #include "start.h"

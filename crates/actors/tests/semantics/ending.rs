@@ -85,6 +85,46 @@ fn who_waits_for_quiescence_and_a_callback_keeps_no_rank_busy() {
 }
 
 #[test]
+fn functions_are_called_once_a_rank_has_nothing_to_do() {
+    let job = Job::new(3, |runtime, id, message| {
+        let left = message.payload()[0];
+        runtime.call_when_idle(u64::from(left));
+        if left > 0 {
+            let message = invocation(id, 1, &[left - 1]);
+            runtime.invoke(message).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    });
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![3]), true)).unwrap();
+    job.runtimes[0].invoke(invocation(at(array, 1), 1, &[3])).unwrap();
+    job.work();
+    assert!(job.told.borrow().is_empty());
+    job.run();
+    assert_eq!(*job.told.borrow(), ["1 3 []", "1 2 []", "1 1 []", "1 0 []"]);
+    assert_eq!(job.ends()[0], Err(ActorError::Stalled));
+}
+
+#[test]
+fn a_job_goes_on_until_functions_have_been_called() {
+    let job = Job::new(3, |_, _, _| Ok(()));
+    job.runtimes[1].call_when_idle(4);
+    job.runtimes[2].start_quiescence(ChareCallback::Function { rank: 0, function: 9 });
+    for _ in 0..2000 {
+        for runtime in [&job.runtimes[0], &job.runtimes[2]] {
+            if !runtime.step() {
+                runtime.wait();
+            }
+        }
+        job.runtimes[1].step();
+    }
+    assert!(job.ends().into_iter().all(|end| end == Ok(None)));
+    assert_eq!(*job.told.borrow(), ["0 9 []"], "quiescence is about messages");
+    job.run();
+    assert_eq!(*job.told.borrow(), ["0 9 []", "1 4 []"]);
+    assert_eq!(job.ends()[0], Err(ActorError::Stalled));
+}
+
+#[test]
 fn a_job_in_which_something_is_left_to_do_does_not_end() {
     let job = Job::new(3, |runtime, id, message| {
         let next = at(id.collection, (id.index.words()[0] + 1) % 5);

@@ -26,6 +26,11 @@ pub(super) fn declare(out: &mut Text, chare: &Chare) {
 }
 
 fn declare_entry(out: &mut Text, number: usize, entry: &Entry) {
+    if entry.has(Attribute::WhenIdle) {
+        line!(out, "  static bool ck_idle_{number}(Chare *ck_object);");
+        let name = &entry.name;
+        line!(out, "  static int {name}() {{ return ck::idle_method<ck_idle_{number}>(); }}");
+    }
     if entry.has(Attribute::Local) {
         return;
     }
@@ -83,6 +88,12 @@ pub(super) fn define(out: &mut Text, chare: &Chare) {
         Listed::Condition(condition) => out.line(condition),
         Listed::Entry(number, entry) if entry.is_constructor() => {
             define_constructor(out, chare, number, entry);
+        }
+        Listed::Entry(number, entry) if entry.has(Attribute::WhenIdle) => {
+            let (class, name) = (chare.class(), &entry.name);
+            line!(out, "{template}bool {index}::ck_idle_{number}(Chare *ck_object) {{");
+            line!(out, "  return ck::cast<{class}>(ck_object)->{name}();");
+            out.line("}");
         }
         Listed::Entry(_, entry) if entry.has(Attribute::Local) => {}
         Listed::Entry(number, entry) => define_entry(out, chare, number, entry),

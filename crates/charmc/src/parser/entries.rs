@@ -26,9 +26,13 @@ const ATTRIBUTES: &[(&str, Attribute)] = &[
 impl Parser<'_> {
     pub(super) fn entry(&mut self, chare: &str) -> Result<Entry> {
         self.expect("entry", "here")?;
-        let attributes = self.entry_attributes()?;
+        let mut attributes = self.entry_attributes()?;
         let at = self.peek()?.at;
         let (returns, name) = self.entry_name(chare)?;
+        // Nothing but the rank itself invokes it by a message.
+        if attributes.contains(&Attribute::WhenIdle) {
+            attributes.push(Attribute::Local);
+        }
         let parameters = self.parameters(attributes.contains(&Attribute::Local))?;
         let mut entry = Entry { attributes, returns, name, parameters, body: None };
         // All user-level threads have stacks of the same size.
@@ -92,10 +96,12 @@ impl Parser<'_> {
     fn check_entry(&self, entry: &Entry, at: usize) -> Result<()> {
         let refuse = |message: String| Err(self.lexer.error(at, message));
         let name = &entry.name;
-        if entry.has(Attribute::WhenIdle) {
+        let gets_nothing = matches!(&entry.parameters, Parameters::Marshalled(list) if list.is_empty());
+        let asks_again = entry.returns.as_deref() == Some("bool");
+        if entry.has(Attribute::WhenIdle) && !(gets_nothing && asks_again) {
             return refuse(format!(
-                "{name} is [whenidle], but nothing can run when a rank is idle: let a message \
-                 with a low priority invoke it."
+                "{name} is [whenidle]: it gets nothing, and returns bool, which says whether it is \
+                 called again."
             ));
         }
         let returns_value = entry.returns.as_ref().is_some_and(|returns| returns != "void");
