@@ -417,6 +417,8 @@ int towpath_multicast(const towpath_section *section, towpath_message *message);
 int towpath_contribute_to_section(const towpath_chare_id *id, const towpath_section *section,
                                   uint32_t reducer, const void *value, size_t bytes,
                                   const towpath_callback *callback);
+/* As towpath_set_reduction_client, on the rank that has made a section. */
+int towpath_set_section_client(const towpath_section *section, const towpath_callback *client);
 int towpath_next_section_reduction(const towpath_chare_id *id, const towpath_section *section,
                                    uint32_t *number);
 /* Returns how many sections a chare of this rank knows that it belongs to, and writes their names

@@ -74,6 +74,25 @@ pub unsafe extern "C" fn towpath_contribute_to_section(
     status(contribute(id, Some(section), reducer, value.to_vec(), callback))
 }
 
+/// Who is told of results of reductions over a section whose contributions have no callback.
+///
+/// # Safety
+/// The pointers are as the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_set_section_client(
+    section: *const CSection,
+    client: *const CCallback,
+) -> c_int {
+    // SAFETY: the caller has such a name, and such a structure.
+    let (section, client) = unsafe { (&*section, &*client) };
+    status(with_runtime(|runtime| {
+        if runtime.set_section_client(section.id(), client.callback()?) {
+            return Ok(());
+        }
+        Err("a reduction client of a section is set by the rank that has made the section".into())
+    }))
+}
+
 /// The number of the next reduction of a chare over a section to which it belongs.
 ///
 /// # Safety

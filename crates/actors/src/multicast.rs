@@ -225,7 +225,7 @@ impl Runtime {
         let mut guard = self.state.borrow_mut();
         let state = &mut *guard;
         let id = SectionId::of(&header).ok_or(ActorError::Unknown { rank: state.rank })?;
-        if id.root != state.rank || !(1..=state.sections_made).contains(&id.number) {
+        if !state.has_made(id) {
             return Err(ActorError::NoSuchSection { root: id.root, number: id.number });
         }
         let Some(collection) = state.collections.get_mut(&id.collection) else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! Results of reductions, and who is told of them.
 
 use crate::callback::ChareCallback;
-use crate::collection::CollectionId;
+use crate::collection::{Collection, CollectionId};
 use crate::control::{CollectionMessage, ControlMessage};
 use crate::error::ActorError;
 use crate::index::Index;
@@ -41,15 +41,10 @@ impl Runtime {
         &self,
         id: CollectionId,
         chare: u32,
-        mut steps: Result<Vec<ReductionStep>, String>,
+        steps: Result<Vec<ReductionStep>, String>,
     ) -> Processed {
-        for step in steps.iter_mut().flatten() {
-            if let ReductionStep::Complete(Contribution { callback: callback @ None, .. }) = step {
-                let state = self.state.borrow();
-                *callback = state.collections.get(&id).and_then(|known| known.client.clone());
-            }
-        }
-        self.follow_in(id, chare, steps, CollectionMessage::Reduction)
+        let client = |known: &mut Collection| known.client.clone();
+        self.follow_in(id, chare, steps, client, CollectionMessage::Reduction)
     }
 
     /// On the rank that has made a collection: who is told of results of reductions over it whose
@@ -64,6 +59,17 @@ impl Runtime {
         })
     }
 
+    /// The same of a section, on the rank that has made it. Whether it was made here.
+    pub fn set_section_client(&self, section: SectionId, client: ChareCallback) -> bool {
+        let mut state = self.state.borrow_mut();
+        let is_root = state.has_made(section);
+        let collection = state.collections.get_mut(&section.collection).filter(|_| is_root);
+        collection.is_some_and(|known| {
+            known.section(section).members.client = Some(client);
+            true
+        })
+    }
+
     /// Does what reductions over a section ask for.
     pub(crate) fn follow_section(
         &self,
@@ -71,16 +77,19 @@ impl Runtime {
         chare: u32,
         steps: Result<Vec<ReductionStep>, String>,
     ) -> Processed {
-        self.follow_in(section.collection, chare, steps, |message| {
+        let client = |known: &mut Collection| known.section(section).members.client.clone();
+        self.follow_in(section.collection, chare, steps, client, |message| {
             CollectionMessage::Section(section, SectionMessage::Reduction(message))
         })
     }
 
+    /// Results that no contribution has a callback for are for the client.
     fn follow_in(
         &self,
         id: CollectionId,
         chare: u32,
         steps: Result<Vec<ReductionStep>, String>,
+        client: impl Fn(&mut Collection) -> Option<ChareCallback>,
         said: impl Fn(ReductionMessage) -> CollectionMessage,
     ) -> Processed {
         let failed = |reason| {
@@ -95,6 +104,10 @@ impl Runtime {
                 }
                 ReductionStep::Complete(Contribution { callback, value, reducer, .. }) => {
                     let value = reducers::finished(reducer, value).map_err(failed)?;
+                    let callback = callback.or_else(|| {
+                        let known = &mut self.state.borrow_mut().collections;
+                        known.get_mut(&id).and_then(&client)
+                    });
                     self.noticed(self.call(callback.unwrap_or(ChareCallback::Ignore), &value));
                 }
             }

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::callback::ChareCallback;
 use crate::collection::CollectionId;
 use crate::index::Index;
 use crate::message::{ActorHeader, ActorMessage, MessageHandle, SECTION};
@@ -167,6 +168,8 @@ pub(crate) struct SectionMembers {
     joining: Option<usize>,
     /// Multicasts until then.
     pub(crate) held: Vec<MessageHandle>,
+    /// Who is told of results of reductions whose contributions name nobody.
+    pub(crate) client: Option<ChareCallback>,
 }
 
 impl SectionPart {

@@ -21,6 +21,7 @@ use crate::observation::Observation;
 use crate::persistent::OpenChannel;
 use crate::queue::MessageQueue;
 use crate::quiescence::{MessageCounts, Quiescence};
+use crate::section::SectionId;
 use crate::stall::StallWatch;
 use crate::timers::Timers;
 use crate::tree::SpanningTree;
@@ -111,6 +112,11 @@ impl State {
         let arrived = self.layer.receive();
         self.unpolled = if arrived.is_some() { 0 } else { UNPOLLED };
         arrived
+    }
+
+    /// Whether this rank has made a section.
+    pub(crate) fn has_made(&self, section: SectionId) -> bool {
+        section.root == self.rank && (1..=self.sections_made).contains(&section.number)
     }
 
     /// The tree in which all ranks are told what is about the whole job.

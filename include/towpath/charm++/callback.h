@@ -154,6 +154,7 @@ inline void *message_of_bytes(const void *bytes, std::size_t size) {
 
 } // namespace ck
 
+class CProxySection;
 typedef void (*CkCallbackFn)(void *param, void *message);
 typedef void (*Callback1Fn)(void *message);
 
@@ -186,6 +187,7 @@ public:
     CkCallback(int entry, const CProxyElement_ArrayBase &element) {
         to(entry, element.ck_target());
     }
+    CkCallback(int entry, const CProxySection &section);
     CkCallback(int entry, const CkArrayIndex &index, CkArrayID array) {
         to(entry, {array.id, index.to_c()});
     }
@@ -260,11 +262,14 @@ private:
         if (c.reference != 0)
             message.reference = c.reference;
         towpath_chare_id id = {c.collection, c.index};
+        towpath_section section = {c.collection, c.rank, static_cast<std::uint32_t>(c.function)};
         switch (c.kind) {
         case TOWPATH_CALL_CHARE:
             return ck::check(towpath_invoke(&id, &message));
         case TOWPATH_CALL_ALL:
             return ck::check(towpath_broadcast(c.collection, &message));
+        case TOWPATH_CALL_SECTION:
+            return ck::check(towpath_multicast(&section, &message));
         default:
             towpath_message_free(&message);
             send();

@@ -6,6 +6,7 @@
 #include "idle.h"
 #include "pup.h"
 #include "runtime.h"
+#include "sections.h"
 #include "start.h"
 #include "steps.h"
 #include "vectors.h"

@@ -152,6 +152,8 @@ public:
     static void operator delete(void *object) { free_message(object); }
     static void operator delete(void *, void *) {}
     static void operator delete(void *object, int) { free_message(object); }
+    // Programs call it from their own.
+    void pup(PUP::er &) {}
     static void *alloc(int, std::size_t bytes, const int *, int priority_bits) {
         return allocate_message(bytes, priority_bits);
     }

@@ -288,16 +288,23 @@ inline std::vector<char> set_of_one(const void *data, std::size_t size) {
     return wrapped;
 }
 
-// The reduction client is told if the callback is null or invalid.
+// Over the chare's collection, or over a section. The reduction client is told if the callback is
+// null or invalid.
 inline void contribute(const towpath_chare_id &id, std::size_t size, const void *data,
-                       CkReduction::reducerType type, const CkCallback *callback) {
+                       CkReduction::reducerType type, const CkCallback *callback,
+                       const towpath_section *section = nullptr) {
     bool is_named = callback != nullptr && !callback->isInvalid();
     const towpath_callback *c = is_named ? &callback->c : nullptr;
     std::uint32_t reducer = reducer_of(type).c.number;
-    if (type != CkReduction::set)
-        return check(towpath_contribute(&id, reducer, data, size, c));
-    std::vector<char> wrapped = set_of_one(data, size);
-    check(towpath_contribute(&id, reducer, wrapped.data(), wrapped.size(), c));
+    std::vector<char> wrapped;
+    if (type == CkReduction::set) {
+        wrapped = set_of_one(data, size);
+        data = wrapped.data();
+        size = wrapped.size();
+    }
+    if (section != nullptr)
+        return check(towpath_contribute_to_section(&id, section, reducer, data, size, c));
+    check(towpath_contribute(&id, reducer, data, size, c));
 }
 
 // A contribution that is a message, which is freed.
@@ -324,8 +331,8 @@ inline void set_reduction_client(std::uint64_t collection, const CkCallback &cli
     check(towpath_set_reduction_client(collection, &client.c));
 }
 
-inline void set_reduction_client(std::uint64_t collection, CkReductionClientFn function,
-                                 void *parameter) {
+// A callback that calls this function any number of times.
+inline CkCallback reduction_client(CkReductionClientFn function, void *parameter) {
     struct Client {
         CkReductionClientFn function;
         void *parameter;
@@ -338,7 +345,12 @@ inline void set_reduction_client(std::uint64_t collection, CkReductionClientFn f
         auto *to = static_cast<Client *>(client);
         to->function(to->parameter, result->getSize(), result->getData());
     };
-    set_reduction_client(collection, CkCallback(call, &clients.back()));
+    return CkCallback(call, &clients.back());
+}
+
+inline void set_reduction_client(std::uint64_t collection, CkReductionClientFn function,
+                                 void *parameter) {
+    set_reduction_client(collection, reduction_client(function, parameter));
 }
 
 // A message of the program, or a result, that the library gets.

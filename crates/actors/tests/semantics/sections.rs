@@ -104,6 +104,25 @@ fn reductions_over_sections_that_overlap_are_separate() {
 }
 
 #[test]
+fn the_client_of_a_section_is_told_where_no_contribution_names_anybody() {
+    let job = Job::new(3, |runtime, id, message| {
+        let section = SectionId::of(message.header()).ok_or("it is no multicast")?;
+        let unnamed = Contribution { callback: None, ..contribution(id) };
+        let number = runtime.contribute_to_section(id, section, unnamed);
+        number.map(|_| ()).map_err(|error| error.to_string())
+    });
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![10]), true)).unwrap();
+    let odd = section(&job.runtimes[1], array, &[1, 3, 5]);
+    job.work();
+    let client = ChareCallback::Function { rank: 0, function: 5 };
+    assert!(!job.runtimes[0].set_section_client(odd, client.clone()), "rank 1 has made it");
+    assert!(job.runtimes[1].set_section_client(odd, client));
+    job.runtimes[2].multicast(odd, broadcast(array, CONTRIBUTE, &[])).unwrap();
+    job.work();
+    assert_eq!(sums(&job), [9]);
+}
+
+#[test]
 fn members_that_are_deleted_are_missed_by_nobody() {
     let (job, array, invoked) = job(3, 2);
     let even = section(&job.runtimes[1], array, &[0, 2, 4, 6, 8]);

@@ -1,4 +1,5 @@
-//! `CProxy_X` and `CProxyElement_X`: how chares are made, and their methods invoked.
+//! `CProxy_X`, `CProxyElement_X` and `CProxySection_X`: how chares are made, and their methods
+//! invoked.
 
 use super::creation;
 use super::names::{Listed, coordinates, ints, prefixed};
@@ -6,13 +7,21 @@ use super::text::{Text, line};
 use crate::ast::{Attribute, Chare, ChareKind, Entry, Parameters};
 
 const OPTIONS: &str = "const CkEntryOptions *ck_options";
+const SECTION: &str = "CProxySection_";
 
 /// A class of proxies.
 struct ProxyClass {
-    /// `CProxy_` or `CProxyElement_`
+    /// `CProxy_`, `CProxyElement_` or `CProxySection_`
     prefix: &'static str,
     /// Whether it stands for one chare.
     is_element: bool,
+}
+
+impl ProxyClass {
+    /// Whether it stands for some of an array or group.
+    fn is_section(&self) -> bool {
+        self.prefix == SECTION
+    }
 }
 
 /// The classes of proxies that a chare has.
@@ -20,6 +29,7 @@ fn classes(chare: &Chare) -> Vec<ProxyClass> {
     let mut all = vec![ProxyClass { prefix: "CProxy_", is_element: !chare.has_elements() }];
     if chare.has_elements() {
         all.insert(0, ProxyClass { prefix: "CProxyElement_", is_element: true });
+        all.push(ProxyClass { prefix: SECTION, is_element: false });
     }
     all
 }
@@ -49,22 +59,20 @@ pub(super) fn declare(out: &mut Text, chare: &Chare) {
 /// What a class of proxies inherits from, and how that is made.
 fn base_of(chare: &Chare, class: &ProxyClass) -> (String, &'static str, &'static str) {
     let (root, parameters, arguments) = match (&chare.kind, class.is_element) {
-        (ChareKind::Array(_), true) => (
-            "CProxyElement_ArrayBase",
-            "CkArrayID ck_array, const CkArrayIndex &ck_index",
-            "ck_array, ck_index",
-        ),
-        (ChareKind::Array(_), false) => ("CProxy_ArrayBase", "CkArrayID ck_array", "ck_array"),
+        (ChareKind::Array(_), true) => {
+            ("ArrayBase", "CkArrayID ck_array, const CkArrayIndex &ck_index", "ck_array, ck_index")
+        }
+        (ChareKind::Array(_), false) => ("ArrayBase", "CkArrayID ck_array", "ck_array"),
         (ChareKind::Group | ChareKind::NodeGroup, true) => {
-            ("CProxyElement_Group", "CkGroupID ck_group, int ck_rank", "ck_group, ck_rank")
+            ("Group", "CkGroupID ck_group, int ck_rank", "ck_group, ck_rank")
         }
         (ChareKind::Group | ChareKind::NodeGroup, false) => {
-            ("CProxy_Group", "CkGroupID ck_group", "ck_group")
+            ("Group", "CkGroupID ck_group", "ck_group")
         }
-        _ => ("CProxy_Chare", "const CkChareID &ck_chare", "ck_chare"),
+        _ => ("Chare", "const CkChareID &ck_chare", "ck_chare"),
     };
-    let base = chare.bases.first().map_or_else(|| root.into(), |base| prefixed(class.prefix, base));
-    (base, parameters, arguments)
+    let base = chare.bases.first().map_or(root, String::as_str);
+    (prefixed(class.prefix, base), parameters, arguments)
 }
 
 fn declare_class(out: &mut Text, chare: &Chare, class: &ProxyClass) {
@@ -73,7 +81,11 @@ fn declare_class(out: &mut Text, chare: &Chare, class: &ProxyClass) {
     line!(out, "{}class {name} : public {base} {{", chare.template_line());
     out.line("public:");
     line!(out, "  {name}() = default;");
-    line!(out, "  {name}({parameters}) : {base}({arguments}) {{}}");
+    if class.is_section() {
+        declare_section(out, chare, &base);
+    } else {
+        line!(out, "  {name}({parameters}) : {base}({arguments}) {{}}");
+    }
     if class.is_element {
         line!(out, "  {} *ckLocal() const {{", chare.class());
         line!(out, "    return ck::cast<{}>(ck::local(this->ck_target()));", chare.class());
@@ -85,11 +97,12 @@ fn declare_class(out: &mut Text, chare: &Chare, class: &ProxyClass) {
         line!(out, "    this->ck_send({index}::ck_destroy, ck::marshal(), nullptr);");
         out.line("  }");
     }
-    if !class.is_element {
+    if !class.is_element && !class.is_section() {
         declare_elements(out, chare);
     }
     chare.each_entry(|listed| match listed {
         Listed::Condition(condition) => out.line(condition),
+        Listed::Entry(_, entry) if entry.is_constructor() && class.is_section() => {}
         Listed::Entry(number, entry) if entry.is_constructor() => {
             for one in creation::functions(chare, class.is_element, number, entry) {
                 one.declare(out);
@@ -102,6 +115,31 @@ fn declare_class(out: &mut Text, chare: &Chare, class: &ProxyClass) {
         }
     });
     out.line("};");
+}
+
+/// How a section is made of a collection and what names its members, and the proxy of one is got.
+fn declare_section(out: &mut Text, chare: &Chare, base: &str) {
+    let (name, section) = (format!("{SECTION}{}", chare.name), chare.generated(SECTION));
+    let element = chare.generated("CProxyElement_");
+    let (collection, member) = if chare.is_array() {
+        ("CkArrayID", "this->ckGetArrayID(), this->ck_member(ck_number)")
+    } else {
+        ("CkGroupID", "this->ckGetGroupID(), this->ck_member(ck_number).data()[0]")
+    };
+    out.line("  template <class CkFirst, class... CkRest>");
+    let members = "const CkFirst &ck_first, const CkRest &...ck_rest";
+    line!(out, "  {name}({collection} ck_all, {members})");
+    line!(out, "      : {base}(ck_all, ck_first, ck_rest...) {{}}");
+    out.line("  template <class... CkMembers>");
+    line!(
+        out,
+        "  static {section} ckNew({collection} ck_all, const CkMembers &...ck_members) {{"
+    );
+    line!(out, "    return {section}(ck_all, ck_members...);");
+    out.line("  }");
+    line!(out, "  {element} operator[](int ck_number) const {{");
+    line!(out, "    return {element}({member});");
+    out.line("  }");
 }
 
 /// How the proxy of one is got from that of all.
@@ -143,7 +181,7 @@ fn subscripts(index: &str) -> Vec<String> {
 /// not have it.
 fn method(chare: &Chare, class: &ProxyClass, entry: &Entry, is_declared: bool) -> Option<String> {
     let waits = entry.has(Attribute::Sync) || entry.has(Attribute::Local);
-    let on_branch = entry.has(Attribute::Local) && chare.is_group();
+    let on_branch = entry.has(Attribute::Local) && chare.is_group() && !class.is_section();
     if waits && !class.is_element && !on_branch {
         return None;
     }
@@ -163,11 +201,12 @@ fn method(chare: &Chare, class: &ProxyClass, entry: &Entry, is_declared: bool) -
 /// The methods of the classes.
 pub(super) fn define(out: &mut Text, chare: &Chare) {
     for class in classes(chare) {
-        if !class.is_element {
+        if !class.is_element && !class.is_section() {
             define_elements(out, chare);
         }
         chare.each_entry(|listed| match listed {
             Listed::Condition(condition) => out.line(condition),
+            Listed::Entry(_, entry) if entry.is_constructor() && class.is_section() => {}
             Listed::Entry(number, entry) if entry.is_constructor() => {
                 let name = chare.generated(class.prefix);
                 for one in creation::functions(chare, class.is_element, number, entry) {
