@@ -21,15 +21,38 @@ public:
         : CkArrayOptions({n1, n2, n3, n4, n5, n6}) {}
 
     // How many elements it begins with: as many as there can be, if setBounds does not say that.
-    CkArrayOptions &setNumInitial(int n) {
-        first = extents_of({n});
+    template <class... More> CkArrayOptions &setNumInitial(int n, More... more) {
+        first = extents_of({n, static_cast<int>(more)...});
         if (!is_bounded)
             bound(first);
         return *this;
     }
-    CkArrayOptions &setBounds(int n) { return set_bounds({n}); }
-    CkArrayOptions &setBounds(int n1, int n2) { return set_bounds({n1, n2}); }
-    CkArrayOptions &setBounds(int n1, int n2, int n3) { return set_bounds({n1, n2, n3}); }
+    template <class... More> CkArrayOptions &setBounds(int n, More... more) {
+        is_bounded = true;
+        bound(extents_of({n, static_cast<int>(more)...}));
+        return *this;
+    }
+    CkArrayIndex getNumInitial() const {
+        CkArrayIndex all;
+        for (std::uint32_t extent : first)
+            all.data()[all.nInts++] = static_cast<int>(extent);
+        return all;
+    }
+    // It begins with the elements from this index on, by these steps, up to and without the end.
+    CkArrayOptions &setStart(const CkArrayIndex &index) {
+        start = index;
+        return in_range();
+    }
+    CkArrayOptions &setEnd(const CkArrayIndex &index) {
+        end = index;
+        return in_range();
+    }
+    CkArrayOptions &setStep(const CkArrayIndex &index) {
+        step = index;
+        return in_range();
+    }
+    // Elements begin where those of another array of the same extents begin.
+    CkArrayOptions &bindTo(CkArrayID array);
     // On which rank each element begins.
     CkArrayOptions &setMap(CkGroupID map) {
         is_in_turn = map.id == CProxy_RRMap::NAME;
@@ -51,7 +74,16 @@ public:
     }
     // Whether it begins with all elements that it can have.
     bool ck_has_all() const {
-        return std::equal(first.begin(), first.end(), c.extents, c.extents + c.dimensions);
+        const int *low = start.data(), *by = step.data();
+        return std::equal(first.begin(), first.end(), c.extents, c.extents + c.dimensions) &&
+               std::count(low, low + start.nInts, 0) == start.nInts &&
+               std::count(by, by + step.nInts, 1) == step.nInts;
+    }
+    // The index of a first element that has these coordinates among them.
+    towpath_index ck_index(towpath_index among) const {
+        for (int at = 0; at < among.length; ++at)
+            among.words[at] = start.data()[at] + among.words[at] * step_of(at);
+        return among;
     }
     // The extents of the elements that it begins with; none if there are none.
     const std::vector<std::uint32_t> &ck_first() const { return first; }
@@ -61,15 +93,30 @@ public:
 private:
     towpath_collection c = {0, 0, TOWPATH_HASH, 0, {}, 0};
     std::vector<std::uint32_t> first;
+    CkArrayIndex start, end, step;
     bool is_bounded = false;
     bool is_in_turn = false;
 
     CkArrayOptions(std::initializer_list<int> extents) : first(extents_of(extents)) {
         bound(first);
     }
-    CkArrayOptions &set_bounds(std::initializer_list<int> extents) {
-        is_bounded = true;
-        bound(extents_of(extents));
+    int step_of(int at) const {
+        const int by = step.nInts == 0 ? 1 : step.data()[at];
+        if (by <= 0)
+            CkAbort("the step of an array's first elements is %d: it is 1 or more", by);
+        return by;
+    }
+    CkArrayOptions &in_range() {
+        std::vector<std::uint32_t> up_to;
+        first.clear();
+        for (int at = 0; at < end.nInts; ++at) {
+            const int high = end.data()[at], by = step_of(at);
+            const int length = std::max(high - start.data()[at], 0);
+            up_to.push_back(static_cast<std::uint32_t>(std::max(high, 0)));
+            first.push_back(static_cast<std::uint32_t>((length + by - 1) / by));
+        }
+        if (!is_bounded && end.nInts != 0)
+            bound(up_to);
         return *this;
     }
     void bound(const std::vector<std::uint32_t> &extents) {
@@ -78,6 +125,8 @@ private:
         std::copy(extents.begin(), extents.end(), c.extents);
     }
     static std::vector<std::uint32_t> extents_of(std::initializer_list<int> extents) {
+        if (extents.size() > 6)
+            CkAbort("an array has 1 to 6 dimensions");
         std::vector<std::uint32_t> all;
         for (int extent : extents) {
             if (extent < 0)
@@ -89,6 +138,17 @@ private:
 };
 
 namespace ck {
+
+// How arrays that this rank has made begin.
+inline std::unordered_map<std::uint64_t, CkArrayOptions> &made_arrays() {
+    static std::unordered_map<std::uint64_t, CkArrayOptions> all;
+    return all;
+}
+
+inline CkArrayID made(CkArrayID array, const CkArrayOptions &options) {
+    made_arrays()[array.id] = options;
+    return array;
+}
 
 inline std::uint64_t create(towpath_collection options, towpath_message parameters) {
     std::uint64_t collection = 0;
@@ -119,23 +179,23 @@ inline CkArrayID create_array(const towpath_type &type, const EntryMethod &const
     c.constructor = constructor.c.number;
     bool has_some = !options.ck_first().empty() && c.is_filled == 0;
     if (options.own_map.isZero() && !has_some)
-        return {create(c, parameters)};
+        return made({create(c, parameters)}, options);
     CkArrayID array = create_mapped_array(c, options.own_map);
     if (!options.ck_first().empty()) {
         each_index(options.ck_first(), [&](const towpath_index &index) {
-            towpath_chare_id id = {array.id, index};
+            towpath_chare_id id = {array.id, options.ck_index(index)};
             check(towpath_insert(&id, c.constructor, mapped_rank(id), parameters.payload,
                                  parameters.bytes));
         });
         towpath_done_inserting(array.id);
     }
     towpath_message_free(&parameters);
-    return array;
+    return made(array, options);
 }
 
 // An array to which elements are inserted.
 inline CkArrayID create_empty_array(const towpath_type &type, const CkArrayOptions &options) {
-    return create_mapped_array(options.ck_collection(type), options.own_map);
+    return made(create_mapped_array(options.ck_collection(type), options.own_map), options);
 }
 
 inline CkGroupID create_group(const towpath_type &type, const EntryMethod &constructor,
@@ -159,6 +219,15 @@ inline CkChareID create_chare(const EntryMethod &constructor, int rank,
 }
 
 } // namespace ck
+
+inline CkArrayOptions &CkArrayOptions::bindTo(CkArrayID array) {
+    auto made = ck::made_arrays().find(array.id);
+    if (made == ck::made_arrays().end())
+        ck::fail("bindTo was given an array that this rank has not made");
+    own_map = made->second.own_map;
+    is_in_turn = made->second.is_in_turn;
+    return *this;
+}
 
 #define CK_PE_ANY (-1)
 

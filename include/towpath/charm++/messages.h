@@ -12,6 +12,7 @@
 #include <string>
 #include <type_traits>
 
+#include "pup.h"
 #include "waiting.h"
 
 class CkMigrateMessage;

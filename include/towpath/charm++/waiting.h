@@ -62,6 +62,13 @@ private:
 typedef towpath_thread *CthThread;
 inline CthThread CthSelf() { return towpath_thread_self(); }
 inline void CthSuspend() { ck::suspend(); }
+// Lets others run that wait in the queue.
+inline void CthYield() {
+    if (towpath_thread_self() == nullptr)
+        ck::fail("CthYield was called by a method that is not [threaded]: declare it so");
+    ck::check(towpath_thread_awaken(towpath_thread_self()));
+    ck::suspend();
+}
 inline void CthAwaken(CthThread thread) { ck::check(towpath_thread_awaken(thread)); }
 
 #endif

@@ -38,6 +38,16 @@ class Main : public CBase_Main {
     // Index types of templates and namespaces, and objects as subscripts.
     void indexes();
 
+    // Which elements an array begins with, and where.
+    void options();
+
+    // Others run first.
+    void threads() {
+        thisProxy.counted(1);
+        CthYield();
+        CkAssert(sum == 1 && counted() == 1);
+    }
+
     // Methods and steps of one branch of a condition.
     void branches() {
         CProxy_Stepped stepped = CProxy_Stepped::ckNew();
@@ -57,6 +67,8 @@ public:
         topology();
         indexes();
         branches();
+        threads();
+        options();
         CkPrintf("ok\n");
         CkExit();
     }
@@ -84,6 +96,22 @@ public:
     void count(int at) { mainProxy.counted(thisIndex == at); }
 };
 
+class Box : public CBase_Box {
+public:
+    Box() { mainProxy.counted(1 + 10 * thisIndex.x + 100 * thisIndex.y + 1000 * thisIndex.z); }
+    explicit Box(CkMigrateMessage *) {}
+};
+
+// Its partners begin in turn on the ranks, and it where they do.
+class Placed : public CBase_Placed {
+public:
+    explicit Placed(bool) {
+        CkAssert(CkMyPe() == thisIndex % CkNumPes());
+        mainProxy.counted(1);
+    }
+    explicit Placed(CkMigrateMessage *) {}
+};
+
 class Stepped : public CBase_Stepped {
     Stepped_SDAG_CODE
 public:
@@ -109,6 +137,30 @@ void Main::indexes() {
         line[number].count(i);
     }
     CkAssert(counted() == 15);
+}
+
+void Main::options() {
+    CkArrayOptions some;
+    some.setNumInitial(1, 2, 3);
+    CkAssert(some.getNumInitial().data()[2] == 3);
+    CProxy_Box::ckNew(some);
+    CkAssert(counted() == 6 + 100 * 3 + 1000 * 2 * (1 + 2));
+    some.setBounds(5, 4, 3).setNumInitial(2, 1, 1);
+    CProxy_Box::ckNew(some);
+    CkAssert(counted() == 2 + 10);
+    CkArrayOptions range;
+    range.setStart(CkArrayIndex3D(1, 0, 0)).setEnd(CkArrayIndex3D(6, 2, 1));
+    range.setStep(CkArrayIndex3D(3, 1, 1));
+    CProxy_Box::ckNew(range);
+    // x is 1 or 4, y 0 or 1.
+    CkAssert(counted() == 4 + 10 * 2 * (1 + 4) + 100 * 2);
+    CkArrayOptions in_turn(8);
+    in_turn.setMap(CProxy_RRMap::ckNew());
+    CProxy_Placed first = CProxy_Placed::ckNew(false, in_turn);
+    CkArrayOptions bound(8);
+    bound.bindTo(first);
+    CProxy_Placed::ckNew(true, bound);
+    CkAssert(counted() == 16);
 }
 
 #include "rare.def.h"

@@ -131,10 +131,7 @@ fn declare_section(out: &mut Text, chare: &Chare, base: &str) {
     line!(out, "  {name}({collection} ck_all, {members})");
     line!(out, "      : {base}(ck_all, ck_first, ck_rest...) {{}}");
     out.line("  template <class... CkMembers>");
-    line!(
-        out,
-        "  static {section} ckNew({collection} ck_all, const CkMembers &...ck_members) {{"
-    );
+    line!(out, "  static {section} ckNew({collection} ck_all, const CkMembers &...ck_members) {{");
     line!(out, "    return {section}(ck_all, ck_members...);");
     out.line("  }");
     line!(out, "  {element} operator[](int ck_number) const {{");

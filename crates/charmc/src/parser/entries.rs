@@ -96,7 +96,8 @@ impl Parser<'_> {
     fn check_entry(&self, entry: &Entry, at: usize) -> Result<()> {
         let refuse = |message: String| Err(self.lexer.error(at, message));
         let name = &entry.name;
-        let gets_nothing = matches!(&entry.parameters, Parameters::Marshalled(list) if list.is_empty());
+        let gets_nothing =
+            matches!(&entry.parameters, Parameters::Marshalled(list) if list.is_empty());
         let asks_again = entry.returns.as_deref() == Some("bool");
         if entry.has(Attribute::WhenIdle) && !(gets_nothing && asks_again) {
             return refuse(format!(
