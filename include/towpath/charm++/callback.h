@@ -95,61 +95,26 @@ private:
 
 namespace ck {
 
-// Types of messages that functions are called with, on all ranks, by what the compiler calls them.
-class MessageTypes {
-public:
-    using Unpack = void *(*)(void *);
-    static std::map<std::string, Unpack> &all() {
-        static std::map<std::string, Unpack> types;
-        return types;
-    }
-    template <class M> static bool add() {
-        all().emplace(typeid(M).name(), [](void *object) -> void * { return M::unpack(object); });
-        return true;
-    }
-};
-template <class M> inline const bool has_message_type = MessageTypes::add<M>();
-
 // Of the number of a function: it gets a message of the program.
 constexpr std::uint64_t WITH_MESSAGE = std::uint64_t{1} << 63;
 
-// What names a message among bytes, and what it was sent with.
-struct MessageImage {
-    std::string type;
-    std::uint32_t reference = 0;
-    std::vector<char> content;
-    void pup(PUP::er &p) {
-        p | type;
-        p | reference;
-        p | content;
-    }
-};
-
 // A message, which is freed, as bytes.
-template <class M> inline std::vector<char> message_bytes(M *message) {
-    static_cast<void>(has_message_type<M>);
-    auto *object = static_cast<char *>(packed(message));
-    const MessageHeader *header = MessageHeader::of(object);
-    MessageImage image = {typeid(M).name(), header->owner.reference,
-                          std::vector<char>(object, object + header->bytes)};
-    free_message(object);
-    std::vector<char> bytes(PUP::size(image));
-    PUP::toMemBuf(image, bytes.data(), bytes.size());
+inline std::vector<char> message_bytes(void *message) {
+    PUP::sizer size;
+    CkPupMessage(size, &message);
+    std::vector<char> bytes(size.size());
+    PUP::toMem into(bytes.data(), bytes.size());
+    CkPupMessage(into, &message);
+    CkFreeMsg(message);
     return bytes;
 }
 
 // The message again.
 inline void *message_of_bytes(const void *bytes, std::size_t size) {
-    MessageImage image;
-    PUP::fromMemBuf(image, bytes, size);
-    auto type = MessageTypes::all().find(image.type);
-    if (type == MessageTypes::all().end())
-        fail("a function was called with a message of a type that this rank does not know");
-    void *object = allocate_message(image.content.size());
-    if (!image.content.empty())
-        std::memcpy(object, image.content.data(), image.content.size());
-    MessageHeader::of(object)->owner.reference = image.reference;
-    return type->second(object);
+    void *message = nullptr;
+    PUP::fromMem from(bytes, size);
+    CkPupMessage(from, &message);
+    return message;
 }
 
 } // namespace ck

@@ -11,14 +11,23 @@
 #include <new>
 #include <string>
 #include <type_traits>
+#include <typeinfo>
+#include <unordered_map>
 
 #include "pup.h"
 #include "waiting.h"
 
 class CkMigrateMessage;
 
+namespace ck {
+inline void destroy_message(void *object);
+}
+
 // What all messages are.
-class CkMessage {};
+class CkMessage {
+public:
+    static void operator delete(void *object) { ck::destroy_message(object); }
+};
 
 namespace ck {
 
@@ -37,6 +46,8 @@ struct alignas(16) MessageHeader {
     bool has_bits = false;
     // The program, and a scope of steps that has taken the message.
     std::uint16_t owners = 1;
+    // Of a message that the program has declared: its number among MessageTypes.
+    std::uint64_t type = 0;
 
     static MessageHeader *of(const void *object) {
         return static_cast<MessageHeader *>(const_cast<void *>(object)) - 1;
@@ -112,6 +123,7 @@ inline void *allocate_like(const void *object, std::size_t bytes) {
     to->owner.reference = from->owner.reference;
     to->reply = from->reply;
     to->has_bits = from->has_bits;
+    to->type = from->type;
     std::memcpy(to->priority(), from->priority(), from->priority_words() * sizeof(std::uint32_t));
     return made;
 }
@@ -142,9 +154,52 @@ inline towpath_message take_message(void *object) {
 
 template <class M> inline void *packed(M *message) { return M::pack(message); }
 
+// Types of messages that the program has declared, on all ranks: their numbers are hashes of what
+// the compiler calls them.
+class MessageTypes {
+public:
+    struct Functions {
+        void *(*pack)(void *object);
+        void *(*unpack)(void *packed);
+    };
+    static std::unordered_map<std::uint64_t, Functions> &all() {
+        static std::unordered_map<std::uint64_t, Functions> types;
+        return types;
+    }
+    template <class M> static std::uint64_t add() {
+        std::uint64_t number = 14695981039346656037u;
+        for (const char *at = typeid(M).name(); *at != 0; ++at)
+            number = (number ^ static_cast<unsigned char>(*at)) * 1099511628211u;
+        all()[number] = {[](void *object) { return M::pack(static_cast<M *>(object)); },
+                         [](void *packed) -> void * { return M::unpack(packed); }};
+        return number;
+    }
+    // That of an object.
+    static const Functions &of(const void *object) {
+        auto type = all().find(MessageHeader::of(object)->type);
+        if (type == all().end())
+            fail("a message has a type that the program has not declared");
+        return type->second;
+    }
+};
+template <class M> inline const std::uint64_t message_type = MessageTypes::add<M>();
+
+inline void *packed(CkMessage *message) { return MessageTypes::of(message).pack(message); }
+inline CkMessage *unpacked(void *packed) {
+    return static_cast<CkMessage *>(MessageTypes::of(packed).unpack(packed));
+}
+
+// What stands in front of a message that was packed with other things.
+struct PackedMessage {
+    std::uint64_t type = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t reference = 0;
+};
+
 // Base of the class that is generated for each type of messages.
 template <class M> class MessageOf : public CkMessage {
 public:
+    MessageOf() { MessageHeader::of(static_cast<M *>(this))->type = message_type<M>; }
     static void *operator new(std::size_t bytes) { return allocate_message(bytes); }
     static void *operator new(std::size_t, void *place) { return place; }
     static void *operator new(std::size_t bytes, int priority_bits) {
@@ -212,15 +267,38 @@ inline void *CkAllocBuffer(const void *message, int bytes) {
 }
 inline void CkFreeMsg(void *message) { ck::destroy_message(message); }
 
-// A copy of a message, with its pointers to arrays.
-template <class M> inline M *ckCopyMsg(M *original) {
-    void *packed = M::pack(original);
-    ck::MessageHeader *from = ck::MessageHeader::of(packed);
-    void *copy = ck::allocate_like(packed, from->bytes);
-    std::memcpy(copy, packed, from->bytes);
-    M::unpack(packed);
-    return static_cast<M *>(M::unpack(copy));
+// A copy of a message, with its pointers to arrays. The message may move.
+inline void *CkCopyMsg(void **message) {
+    void *packed = ck::packed(static_cast<CkMessage *>(*message));
+    std::size_t bytes = ck::MessageHeader::of(packed)->bytes;
+    void *copy = ck::allocate_like(packed, bytes);
+    std::memcpy(copy, packed, bytes);
+    *message = ck::unpacked(packed);
+    return ck::unpacked(copy);
 }
+
+// A message, or null, as part of what is packed. The message may move.
+inline void CkPupMessage(PUP::er &p, void **message, int = 1) {
+    ck::PackedMessage image;
+    void *packed = nullptr;
+    if (!p.isUnpacking() && *message != nullptr) {
+        packed = ck::packed(static_cast<CkMessage *>(*message));
+        const ck::MessageHeader *header = ck::MessageHeader::of(packed);
+        image = {header->type, header->bytes, header->owner.reference};
+    }
+    p | image.type;
+    p | image.bytes;
+    p | image.reference;
+    if (p.isUnpacking() && image.type != 0) {
+        packed = ck::allocate_message(image.bytes);
+        ck::MessageHeader::of(packed)->type = image.type;
+        ck::MessageHeader::of(packed)->owner.reference = image.reference;
+    }
+    if (packed != nullptr)
+        p.bytes(packed, image.bytes);
+    *message = packed == nullptr ? nullptr : ck::unpacked(packed);
+}
+
 inline void CkSetRefNum(void *message, int reference) {
     ck::MessageHeader::of(message)->owner.reference = static_cast<std::uint32_t>(reference);
 }
@@ -258,8 +336,9 @@ public:
 };
 
 // What the main chare gets.
-class CkArgMsg : public ck::MessageOf<CkArgMsg> {
+class CkArgMsg : public CkMessage {
 public:
+    static void *operator new(std::size_t bytes) { return ck::allocate_message(bytes); }
     int argc = 0;
     char **argv = nullptr;
 };

@@ -372,15 +372,25 @@ template <class M> inline towpath_message as_message(M *message) {
 template <class M> inline M *empty_message(towpath_message nothing) {
     void *object = allocate_message(sizeof(M));
     std::memset(object, 0, sizeof(M));
+    MessageHeader::of(object)->type = message_type<M>;
     MessageHeader::of(object)->owner.reference = nothing.reference;
     towpath_message_free(&nothing);
     return static_cast<M *>(object);
+}
+
+// A message of the program, or a result.
+inline CkMessage *any_message(const towpath_message &message) {
+    if (message.bytes == 0 || (message.flags & TOWPATH_RESULT) != 0)
+        return new CkReductionMsg(message);
+    return unpacked(message_object(message));
 }
 
 // A message that was kept, as the program has it.
 template <class M> inline M *from_message(towpath_message message) {
     if constexpr (std::is_base_of_v<CkDataMsg, M>)
         return new M(message);
+    else if constexpr (std::is_same_v<M, CkMessage>)
+        return any_message(message);
     else if (message.bytes == 0)
         return empty_message<M>(message);
     else

@@ -48,18 +48,9 @@ inline CkArgMsg *arguments() {
 
 // A read-only variable that points to a message.
 template <class M> inline void pup_read_only_message(PUP::er &p, M *&message) {
-    std::uint64_t bytes = 0;
-    void *packed_message = nullptr;
-    if (!p.isUnpacking() && message != nullptr) {
-        packed_message = packed(message);
-        bytes = MessageHeader::of(packed_message)->bytes;
-    }
-    p | bytes;
-    if (p.isUnpacking() && bytes != 0)
-        packed_message = allocate_message(bytes);
-    if (bytes != 0)
-        p.bytes(packed_message, bytes);
-    message = bytes == 0 ? nullptr : static_cast<M *>(M::unpack(packed_message));
+    void *object = message;
+    CkPupMessage(p, &object);
+    message = static_cast<M *>(object);
 }
 
 inline int ended_with(const char *what) {

@@ -135,18 +135,11 @@ private:
     }
     // A class that packs itself makes another object.
     void pup_object(PUP::er &p) {
-        void *packed_message = p.isUnpacking() ? nullptr : packed(object);
-        std::uint64_t bytes = 0;
-        if (!p.isUnpacking())
-            bytes = MessageHeader::of(packed_message)->bytes;
-        p | bytes;
-        if (p.isUnpacking())
-            packed_message = allocate_message(bytes);
-        p.bytes(packed_message, bytes);
-        M *unpacked = static_cast<M *>(M::unpack(packed_message));
-        if (unpacked != object) {
+        void *message = object;
+        CkPupMessage(p, &message);
+        if (message != object) {
             free_message(object);
-            share(unpacked);
+            share(static_cast<M *>(message));
         }
     }
 

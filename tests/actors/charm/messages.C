@@ -118,7 +118,7 @@ public:
         priority[0] = ~0u;
         priority[1] = 1;
         last->numbers[1] = 4;
-        thisProxy.rankedLast(static_cast<Arrays *>(ckCopyMsg(last)));
+        thisProxy.rankedLast(static_cast<Arrays *>(CkCopyMsg((void **)&last)));
         delete last;
         Plain *word = new (32) Plain;
         *static_cast<unsigned *>(CkPriorityPtr(word)) = ~0u;
@@ -159,7 +159,7 @@ public:
     void arrays(Arrays *m) {
         CkAssert(was_first);
         check(m, 1000);
-        Arrays *copy = static_cast<Arrays *>(ckCopyMsg(m));
+        Arrays *copy = static_cast<Arrays *>(CkCopyMsg((void **)&m));
         delete m;
         check(copy, 1000);
         delete copy;

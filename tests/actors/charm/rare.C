@@ -1,9 +1,16 @@
 #include <utility>
+#include <vector>
 
 #include "TopoManager.h"
 #include "rare.decl.h"
 
 CProxy_Main mainProxy;
+
+class Note : public CMessage_Note {
+public:
+    int count;
+    double *values;
+};
 
 class Main : public CBase_Main {
     int sum = 0;
@@ -41,6 +48,36 @@ class Main : public CBase_Main {
     // Which elements an array begins with, and where.
     void options();
 
+    // Messages whose type the receiver does not know, and those that are packed and copied.
+    void messages() {
+        CProxy_Stepped stepped = CProxy_Stepped::ckNew();
+        CkCallback any(CkIndex_Stepped::any(nullptr), stepped);
+        double value = 1;
+        any.setRefNum(2).send();
+        any.setRefNum(1).send(sizeof value, &value);
+        Note *note = new (2) Note;
+        note->count = 2;
+        note->values[1] = 7;
+        CkSetRefNum(note, 0);
+        Note *copy = static_cast<Note *>(CkCopyMsg((void **)&note)), *none = nullptr;
+        stepped.any(note);
+        stepped.anything();
+        CkAssert(counted() == 3);
+        std::vector<char> bytes(1000);
+        PUP::toMem into(bytes.data(), bytes.size());
+        CkSetRefNum(copy, 9);
+        CkPupMessage(into, (void **)&copy);
+        CkPupMessage(into, (void **)&none);
+        CkAssert(copy->values[1] == 7);
+        CkFreeMsg(copy);
+        PUP::fromMem from(bytes.data(), bytes.size());
+        CkPupMessage(from, (void **)&copy);
+        CkPupMessage(from, (void **)&none);
+        CkAssert(copy->count == 2 && copy->values[1] == 7 && CkGetRefNum(copy) == 9);
+        CkAssert(none == nullptr);
+        delete copy;
+    }
+
     // Others run first.
     void threads() {
         thisProxy.counted(1);
@@ -69,6 +106,7 @@ public:
         branches();
         threads();
         options();
+        messages();
         CkPrintf("ok\n");
         CkExit();
     }
@@ -114,6 +152,8 @@ public:
 
 class Stepped : public CBase_Stepped {
     Stepped_SDAG_CODE
+    int order = 0;
+
 public:
     Stepped() {}
 };

@@ -38,14 +38,6 @@ impl Parser<'_> {
                 && !is_local
             {
                 let message = message.trim_start_matches("const ").trim_end();
-                if message == "CkMessage" {
-                    let sentence = format!(
-                        "'{}{}' may be a message of any type, which its receiver cannot unpack: \
-                         name the type.",
-                        only.type_name, only.name
-                    );
-                    return Err(self.lexer.error(begin, sentence));
-                }
                 if !message.split(' ').next().is_some_and(|word| BUILT_IN.contains(&word)) {
                     return Ok(Parameters::Message(message.to_owned(), only.name.clone()));
                 }
