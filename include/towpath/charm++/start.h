@@ -6,6 +6,9 @@
 #include "direct.h"
 #include "registration.h"
 
+// Whether this job goes on from a checkpoint.
+inline bool _restarted = false;
+
 namespace ck {
 
 // What modules have registered.
@@ -101,6 +104,7 @@ inline int run(int argc, char **argv, void (*register_all)()) {
     int restarts = 0;
     if (towpath_restart(options.restart, &restarts) != 0)
         return ended_with("The job cannot restart");
+    _restarted = restarts != 0;
     if (towpath_rank() == 0 && !restarts) {
         guarded([] { DirectTransfers::make(); });
         for (const EntryMethod *constructor : program.main_chares) {

@@ -134,7 +134,7 @@ public:
     }
     void saved() {
         CkPrintf(is_restarted ? "goes on\n" : "saved\n");
-        CkAssert(ranksAtStart > 0 && branches.ckLocalBranch()->isRight());
+        CkAssert(_restarted == is_restarted && ranksAtStart > 0 && branches.ckLocalBranch()->isRight());
         go();
     }
     void status(CkCheckpointStatusMsg *m) {
