@@ -3,14 +3,14 @@
 //! What counts is the time for which a method had the processor. Reading that clock is a system
 //! call; the clock of the host is not. A method that was interrupted takes as long as the time
 //! slice of another process at least, so only long methods are corrected: by what the processor's
-//! clock said when it was read last. After a long method it is read before the next one too, which
-//! is probably long, so that interruptions between methods do not count.
+//! clock said when it was read last. It is read before a method too if that was long ago, so that
+//! interruptions between methods do not count.
 //!
 //! A method may run inside another one, as constructors do. Its time is its own.
 
 use crate::layer::MachineLayer;
 
-/// Nanoseconds from which on a method may have been interrupted.
+/// Nanoseconds in which a method, or what is between methods, may have been interrupted.
 const LONG: u64 = 200_000;
 
 /// Two clocks, and what they have shown.
@@ -22,8 +22,6 @@ pub(crate) struct Clocks {
     /// How long all methods that have ended have run, and for how long they were interrupted.
     ran: u64,
     interrupted: u64,
-    /// Whether the last method was long.
-    is_long: bool,
 }
 
 /// A method has begun: the moment, and what the clocks had shown until then.
@@ -38,7 +36,6 @@ impl Clocks {
     /// Reads both. What has happened since they were read last does not count.
     pub(crate) fn restart(&mut self, layer: &dyn MachineLayer) {
         (self.time, self.processor) = (layer.time(), layer.processor_time());
-        self.is_long = false;
     }
 
     /// How long all methods that have ended have run.
@@ -48,15 +45,16 @@ impl Clocks {
 
     /// A method begins.
     pub(crate) fn begin(&mut self, layer: &dyn MachineLayer) -> MethodStart {
-        let time = if self.is_long { self.read(layer) } else { layer.time() };
+        let now = layer.time();
+        let is_late = now.saturating_sub(self.time) >= LONG;
+        let time = if is_late { self.read(layer) } else { now };
         MethodStart { time, ran: self.ran, interrupted: self.interrupted }
     }
 
     /// How long a method has run that has ended, without those that have run inside it.
     pub(crate) fn end(&mut self, begun: MethodStart, layer: &dyn MachineLayer) -> u64 {
         let mut passed = layer.time().saturating_sub(begun.time);
-        self.is_long = passed >= LONG;
-        if self.is_long {
+        if passed >= LONG {
             self.read(layer);
             passed = passed.saturating_sub(self.interrupted - begun.interrupted);
         }
