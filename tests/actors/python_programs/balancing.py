@@ -33,7 +33,8 @@ class Worker(Chare):
             self.thisProxy[self.thisIndex].work()
         else:
             # Balancers that are told sizes are not told those of long ago.
-            assert not self._size_uses or self._packed_bytes > len(self.grown) / 2
+            is_told = getattr(self, "_size_uses", 0) > 0
+            assert not is_told or self._packed_bytes > len(self.grown) / 2
             self.contribute([self.round, len(self.places) - 1], Reducer.sum, self.done)
             if self.thisIndex[0] % 5 == 0:
                 assert len(self.places) == 1
