@@ -79,7 +79,7 @@ SENTENCES = {
     "late reducer": r"addReducer was called after the start: call it in an initnode function",
     "negative length": r"an array parameter is sent with a length of -8 elements",
     "negative lent length": r"an array parameter is sent with a length of -8 elements",
-    "only a bool": r"its type has no function that unpacks it",
+    "only a bool": r"packing of Switch\[1\] failed: its type has no function that packs it",
     "client elsewhere": r"a reduction client is set by the rank that has made the array or group",
     "message to a thread": r"a callback that awakens a thread was sent with a message of the",
     "short get": r"CkNcpyBuffer::get: the destination has 100 bytes, which is less than the 400000",
