@@ -145,7 +145,7 @@ def reported(options, job, ranks):
         told, text = towpath(options, "load", path, "--draw", picture)
         well = (not wrong and told == 0 and re.search(rf"^Load of {ranks} rank", text)
                 and f"  rank {ranks - 1} " in text and picture.read_bytes().startswith(b"\x89PNG"))
-        return well, f"wrong: {wrong}\n{text}"
+        return well, f"{text}\nwrong: {wrong}"
 
 
 def stalled(job, ranks):
