@@ -35,6 +35,7 @@ PROGRAMS = [
     ("fibonacci", [24], "fibonacci(24) = 46368"),
     ("jacobi2d", [4], "jacobi2d with 4 x 4 blocks is right"),
     ("jacobi3d", [3], "jacobi3d with 3 blocks in each direction is right"),
+    ("stripes", [6], "stripes: 6 are right"),
     ("wave", [8, "wave.pgm"], "wave with 8 strips is right"),
     ("particles", [], "particles are right"),
     ("matrix", [4], "matrix with 4 x 4 blocks is right"),
@@ -55,7 +56,7 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", environments.ROOT / "target"))
 ROD_SOURCE = environments.ROOT / "crates/actors-rust/examples/rod.rs"
 BUILD_ROD = [CARGO, "build", "-q", "-p", "towpath-actors-rust", "--example", "rod"]
 ROD = TARGET / "debug/examples/rod"
-ON_MPICH = ("forces", "jacobi2d", "with_mpi")
+ON_MPICH = ("forces", "jacobi2d", "stripes", "with_mpi")
 # A program whose main function throws ends with its sentence.
 REFUSED = ("jacobi2d", [5], "the number of blocks must divide 48")
 # Programs of MPI: so many ranks on so many processes.
