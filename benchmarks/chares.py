@@ -10,6 +10,7 @@ The figures of Charm++ and of the first publication are not of the same run: the
 """
 
 import argparse
+import csv
 import statistics
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 import environments  # noqa: E402
+import tables  # noqa: E402
 
 SOURCES = ROOT / "benchmarks/chares"
 OUT = environments.BUILD / "bench/chares"
@@ -174,36 +176,11 @@ def show_balance(name, figures):
 
 
 def draw(figures, picture):
-    """The table as a picture: times, and how many times a copy costs more than none."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as pyplot
-
-    sizes = sorted((size for way, size in figures if way == "copied"), key=float)
-    numbers = [float(size) for size in sizes]
-    figure, (times, ratios) = pyplot.subplots(1, 2, figsize=(12, 5))
-    for way, colour in zip(("copied", "posted", "onecopy", "viewed"),
-                           ("#2471a3", "#c0392b", "#7d8a8c", "#b9770e")):
-        times.plot(numbers, [figures[way, size] for size in sizes], marker="o", markersize=3,
-                   color=colour, label={"onecopy": "one copy alone", "posted": "nocopypost",
-                                        "viewed": "nocopy, read in place"}.get(way, way))
-    times.plot(numbers, [CHARM[number][0] for number in numbers], ":", color="black",
-               label="Charm++ 8.0.1, nocopy (earlier)")
-    times.set(xscale="log", yscale="log", xlabel="MB", ylabel="one way, microseconds",
-              title="An array between two chares of one host")
-    ratios.plot(numbers, [figures["copied", size] / figures["posted", size] for size in sizes],
-                marker="o", color="#c0392b", label="copied / nocopypost")
-    ratios.plot(numbers, [figures[PUBLISHED, size] for size in sizes], marker="s", color="black",
-                label="as published (Blue Gene/Q, between nodes)")
-    ratios.axhline(1, color="#7d8a8c", linewidth=1)
-    ratios.set(xscale="log", xlabel="MB", ylabel="ratio", ylim=(0, None),
-               title="What zero-copy parameters gain")
-    for axis in (times, ratios):
-        axis.grid(alpha=0.3)
-        axis.legend()
-    figure.tight_layout()
-    figure.savefig(picture, dpi=110)
+    """The table as a picture."""
+    source = OUT / "table.csv"
+    with open(source, "w", newline="") as file:
+        csv.writer(file).writerows((*name, value) for name, value in figures.items())
+    tables.plot(source, picture, SOURCES.parent / "chares_plot.py")
 
 
 def show(medians):
