@@ -15,7 +15,6 @@ use crate::library::Functions;
 pub(crate) struct SentBytes {
     pub(crate) tag: c_int,
     pub(crate) bytes: Vec<u8>,
-    request: usize,
 }
 
 #[derive(Default)]
@@ -26,8 +25,12 @@ struct FakeLibrary {
     arrivals: VecDeque<(c_int, Vec<u8>)>,
     sent: Vec<SentBytes>,
     incomplete: Vec<usize>,
+    /// Requests of all sends, and their tags.
+    all: Vec<(usize, c_int)>,
     are_kept_incomplete: bool,
     last_count: c_int,
+    /// Tags of receives.
+    received: Vec<c_int>,
     /// How much was sent when the layer began to wait.
     sent_before_wait: Option<usize>,
 }
@@ -57,6 +60,19 @@ pub(crate) fn arrive(tag: c_int, bytes: &[u8]) {
 /// What the layer has sent since this was called last.
 pub(crate) fn take_sent() -> Vec<SentBytes> {
     LIBRARY.with_borrow_mut(|library| std::mem::take(&mut library.sent))
+}
+
+/// Only what was sent with this tag is not complete.
+pub(crate) fn complete_all_but(tag: c_int) {
+    LIBRARY.with_borrow_mut(|library| {
+        let kept = library.all.iter().filter(|(_, one)| *one == tag).map(|(request, _)| *request);
+        library.incomplete = kept.collect();
+    });
+}
+
+/// The tags of long messages and arrays that the layer has begun to receive.
+pub(crate) fn received() -> Vec<c_int> {
+    LIBRARY.with_borrow_mut(|library| std::mem::take(&mut library.received))
 }
 
 /// How much of that it had sent when it began to wait.
@@ -93,7 +109,8 @@ impl FakeLibrary {
 
     fn send(&mut self, bytes: Vec<u8>, tag: c_int) -> usize {
         let request = self.request();
-        self.sent.push(SentBytes { tag, bytes, request });
+        self.all.push((request, tag));
+        self.sent.push(SentBytes { tag, bytes });
         if self.are_kept_incomplete {
             self.incomplete.push(request);
         }
@@ -187,11 +204,14 @@ extern "C" fn irecv_c(
     _: i64,
     _: usize,
     _: c_int,
-    _: c_int,
+    tag: c_int,
     _: usize,
     request: *mut usize,
 ) -> c_int {
-    LIBRARY.with_borrow_mut(|library| put(request, library.request()));
+    LIBRARY.with_borrow_mut(|library| {
+        library.received.push(tag);
+        put(request, library.request());
+    });
     0
 }
 extern "C" fn test(request: *mut usize, flag: *mut c_int, status: *mut StandardStatus) -> c_int {

@@ -66,6 +66,9 @@ pub(crate) struct MpiLayer<A: BinaryInterface> {
     pub(crate) slots: Slots<A>,
     /// Messages that are being sent, with what keeps their memory.
     pub(crate) sends: VecDeque<(A::Handle, SendMemory)>,
+    /// The same of posted arrays, which wait until the program of the receiver says where they are
+    /// to be.
+    pub(crate) posted_sends: Vec<(A::Handle, SendMemory)>,
     /// Long messages, and arrays, that are being received.
     pub(crate) receives: VecDeque<LongReceive<A>>,
     /// Messages to ranks that shall be sent together.
@@ -77,9 +80,13 @@ pub(crate) struct MpiLayer<A: BinaryInterface> {
     /// Arrays of this rank that others read where they are, by name.
     pub(crate) lent: FxHashMap<u64, MessageArray>,
     pub(crate) released: ReleasedArrays,
+    /// Requests that a function of MPI is given together.
+    pub(crate) requests: Vec<A::Handle>,
     /// Arrays that arrive where the program says, and those that their messages have no more.
     pub(crate) unreceived: FxHashMap<UnreceivedArray, AnnouncedArray>,
     pub(crate) unwanted: UnwantedArrays,
+    /// Those that had to be received before the program has said where they are to be.
+    pub(crate) early: FxHashMap<UnreceivedArray, PooledArray>,
     /// How many there have been.
     pub(crate) announcements: u64,
     /// Whether the job has ended, so that nothing is sent any more.
@@ -121,13 +128,16 @@ impl<A: BinaryInterface> MpiLayer<A> {
             long,
             slots,
             sends: VecDeque::new(),
+            posted_sends: Vec::new(),
             receives: VecDeque::new(),
             batches: FxHashMap::default(),
             arrived: VecDeque::new(),
             shared,
             lent: FxHashMap::default(),
             released: ReleasedArrays::default(),
+            requests: Vec::new(),
             unreceived: FxHashMap::default(),
+            early: FxHashMap::default(),
             unwanted: UnwantedArrays::default(),
             announcements: 0,
             is_ending: false,
@@ -162,7 +172,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
     fn drain_once(&mut self, is_last: bool) -> Result<(), LibraryError> {
         let mut barrier = A::REQUEST_NULL;
         self.send_rest()?;
-        while !self.sends.is_empty() {
+        while !(self.sends.is_empty() && self.posted_sends.is_empty()) {
             self.wait_for_any(&mut barrier)?;
             self.arrived.clear();
             self.send_rest()?;
@@ -310,6 +320,7 @@ impl<A: BinaryInterface> Drop for MpiLayer<A> {
     /// MPI may still use the memory of what was not complete.
     fn drop(&mut self) {
         std::mem::forget(std::mem::take(&mut self.sends));
+        std::mem::forget(std::mem::take(&mut self.posted_sends));
         std::mem::forget(std::mem::take(&mut self.receives));
     }
 }

@@ -119,9 +119,10 @@ impl<A: BinaryInterface> MpiLayer<A> {
             incoming.push(match array.route {
                 ArrayRoute::Posted(tag) if may_wait => {
                     let announced = AnnouncedArray { from, tag, bytes: array.bytes };
-                    ArrivingArray::Here(self.announced(announced))
+                    ArrivingArray::Here(self.announced(announced)?)
                 }
                 ArrayRoute::Sent(tag) | ArrayRoute::Posted(tag) => {
+                    self.free_tag(from, tag)?;
                     let mut memory = PooledArray::new(array.bytes);
                     requests.push_back(irecv(&self.mpi, memory.bytes_mut(), from, tag, self.long)?);
                     ArrivingArray::Receiving(memory)

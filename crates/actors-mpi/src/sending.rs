@@ -30,11 +30,37 @@ impl<A: BinaryInterface> MpiLayer<A> {
         tag: c_int,
         comm: A::Handle,
     ) -> Result<(), LibraryError> {
+        let (code, request) = self.start_isend(&memory, to, tag, comm);
+        self.sends.push_back((request, memory));
+        succeeded("MPI_Isend", code)
+    }
+
+    /// The same with a posted array, which may be received long after what is sent later.
+    fn isend_posted(
+        &mut self,
+        array: MessageArray,
+        to: u32,
+        tag: c_int,
+    ) -> Result<(), LibraryError> {
+        let memory = SendMemory::Array(array);
+        let (code, request) = self.start_isend(&memory, to, tag, self.long);
+        self.posted_sends.push((request, memory));
+        succeeded("MPI_Isend", code)
+    }
+
+    /// What `MPI_Isend` says, and its request, beside which the memory is kept.
+    fn start_isend(
+        &mut self,
+        memory: &SendMemory,
+        to: u32,
+        tag: c_int,
+        comm: A::Handle,
+    ) -> (c_int, A::Handle) {
         let (bytes, to) = (memory.bytes(), to.cast_signed());
         let (from, mut request) = (bytes.as_ptr().cast(), A::REQUEST_NULL);
         self.sent_bytes += bytes.len() as u64;
-        // SAFETY: the bytes are on the heap or in the program's array, and `sends` keeps them until
-        // the request is complete, or for ever: see `drop`.
+        // SAFETY: the bytes are on the heap or in the program's array, and the caller keeps them
+        // until the request is complete, or for ever: see `drop`.
         let code = unsafe {
             if bytes.len() <= SLOT_BYTES {
                 let count = bytes.len() as c_int;
@@ -44,8 +70,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
                 (self.mpi.isend_c)(from, count, A::BYTE, to, tag, comm, &mut request)
             }
         };
-        self.sends.push_back((request, memory));
-        succeeded("MPI_Isend", code)
+        (code, request)
     }
 
     /// Adds a message to those that are sent together, if many sends are not complete. Whether it
@@ -150,9 +175,10 @@ impl<A: BinaryInterface> MpiLayer<A> {
         for (array, route) in arrays.into_iter().zip(routes) {
             match route {
                 ArrayRoute::Inside(_) => {}
-                ArrayRoute::Sent(tag) | ArrayRoute::Posted(tag) => {
+                ArrayRoute::Sent(tag) => {
                     self.isend(SendMemory::Array(array), to, tag, self.long)?;
                 }
+                ArrayRoute::Posted(tag) => self.isend_posted(array, to, tag)?,
                 ArrayRoute::Shared { name, .. } => {
                     self.sent_bytes += array.bytes().len() as u64;
                     self.lent.insert(name, array);
@@ -178,14 +204,29 @@ impl<A: BinaryInterface> MpiLayer<A> {
         Ok(())
     }
 
-    /// Drops what has been sent, up to the first that has not.
+    /// Drops what has been sent, up to the first that has not, and posted arrays.
     #[inline]
     pub(crate) fn poll_sends(&mut self) -> Result<(), LibraryError> {
+        if !self.posted_sends.is_empty() {
+            self.poll_posted_sends()?;
+        }
         while let Some((request, _)) = self.sends.front_mut() {
             if !is_complete(&self.mpi, request)? {
                 return Ok(());
             }
             self.sends.pop_front();
+        }
+        Ok(())
+    }
+
+    fn poll_posted_sends(&mut self) -> Result<(), LibraryError> {
+        let mut place = 0;
+        while let Some((request, _)) = self.posted_sends.get_mut(place) {
+            if is_complete(&self.mpi, request)? {
+                self.posted_sends.swap_remove(place);
+            } else {
+                place += 1;
+            }
         }
         Ok(())
     }

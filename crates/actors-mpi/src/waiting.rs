@@ -15,10 +15,11 @@ const SHORT_TESTS: u32 = 100;
 impl<A: BinaryInterface> MpiLayer<A> {
     /// Waits until something has arrived or has been sent.
     pub(crate) fn wait_long(&mut self) -> Result<bool, LibraryError> {
+        self.send_rest()?;
+        self.take_complete()?;
         if !self.arrived.is_empty() {
             return Ok(false);
         }
-        self.send_rest()?;
         // To look for short messages only takes least.
         for _ in 0..if self.receives.is_empty() { SHORT_TESTS } else { 0 } {
             if self.test_slots()? {
@@ -32,26 +33,27 @@ impl<A: BinaryInterface> MpiLayer<A> {
     /// Waits until something has arrived or has been sent, or a barrier, which may be none, is
     /// complete. Whether it is.
     pub(crate) fn wait_for_any(&mut self, barrier: &mut A::Handle) -> Result<bool, LibraryError> {
+        self.send_rest()?;
+        self.take_complete()?;
         if !self.arrived.is_empty() {
             return Ok(false);
         }
-        self.send_rest()?;
-        let mut requests = self.next_requests(*barrier);
-        let count = requests.len() as c_int;
+        let count = self.collect_requests(*barrier);
         let (mut which, mut status) = (0, A::EMPTY);
+        let all = self.requests.as_mut_ptr();
         // SAFETY: all of these are active or null; the results are local.
-        let code =
-            unsafe { (self.mpi.waitany)(count, requests.as_mut_ptr(), &mut which, &mut status) };
+        let code = unsafe { (self.mpi.waitany)(count, all, &mut which, &mut status) };
         succeeded("MPI_Waitany", code)?;
         self.completed(which, &status)
     }
 
     /// The same without a barrier, for a limited time. Whether that has passed.
     pub(crate) fn wait_at_most(&mut self, limit: Duration) -> Result<bool, LibraryError> {
+        self.send_rest()?;
+        self.take_complete()?;
         if !self.arrived.is_empty() {
             return Ok(false);
         }
-        self.send_rest()?;
         let mut pauses = Pauses::new(limit);
         loop {
             // Short messages are urgent, and to look for them only takes least.
@@ -76,10 +78,9 @@ impl<A: BinaryInterface> MpiLayer<A> {
 
     /// Whether something has arrived or has been sent.
     pub(crate) fn test_any(&mut self) -> Result<bool, LibraryError> {
-        let mut requests = self.next_requests(A::REQUEST_NULL);
-        let count = requests.len() as c_int;
+        let count = self.collect_requests(A::REQUEST_NULL);
         let (mut which, mut flag, mut status) = (0, 0, A::EMPTY);
-        let all = requests.as_mut_ptr();
+        let all = self.requests.as_mut_ptr();
         // SAFETY: all of these are active or null; the results are local.
         let code = unsafe { (self.mpi.testany)(count, all, &mut which, &mut flag, &mut status) };
         succeeded("MPI_Testany", code)?;
@@ -92,13 +93,16 @@ impl<A: BinaryInterface> MpiLayer<A> {
         Ok(true)
     }
 
-    /// The requests that are complete next.
-    pub(crate) fn next_requests(&self, barrier: A::Handle) -> [A::Handle; 4] {
+    /// Collects the requests that are complete next: how many they are.
+    fn collect_requests(&mut self, barrier: A::Handle) -> c_int {
         let none = A::REQUEST_NULL;
         let receive = self.receives.front().and_then(|receive| receive.requests.front());
         let receive = receive.copied().unwrap_or(none);
         let send = self.sends.front().map_or(none, |(request, _)| *request);
-        [self.slots.next_request(), receive, send, barrier]
+        self.requests.clear();
+        self.requests.extend([self.slots.next_request(), receive, send, barrier]);
+        self.requests.extend(self.posted_sends.iter().map(|(request, _)| *request));
+        self.requests.len() as c_int
     }
 
     /// One of them is complete. Whether it is the barrier.
@@ -126,7 +130,10 @@ impl<A: BinaryInterface> MpiLayer<A> {
             2 => {
                 self.sends.pop_front();
             }
-            _ => return Ok(true),
+            3 => return Ok(true),
+            _ => {
+                self.posted_sends.swap_remove(which as usize - 4);
+            }
         }
         Ok(false)
     }
