@@ -44,6 +44,7 @@ impl Runtime {
         done: Option<ChareCallback>,
         mut then: ActorMessage,
     ) -> Processed {
+        self.check_rank(Some(channel.rank))?;
         let bytes = array.length();
         if bytes > channel.bytes {
             return Err(ActorError::ShortChannel { array: bytes, channel: channel.bytes });
@@ -74,7 +75,10 @@ impl Runtime {
         let header = then.header_mut();
         header.flags |= CHANNEL;
         header.number = channel.number;
-        let then = then.with_arrays(vec![self.posted_array(array, done)]);
+        // The last array is the one that is put.
+        let mut arrays = then.arrays().to_vec();
+        arrays.push(self.posted_array(array, done));
+        let then = then.with_arrays(arrays);
         let mut state = self.state.borrow_mut();
         state.counts.sent += 1;
         state.layer.send(channel.rank, then.into());
@@ -84,18 +88,20 @@ impl Runtime {
     /// An array has come for a channel of this rank.
     pub(crate) fn array_for_channel(&self, message: ActorMessage) -> Processed {
         let mut header = *message.header();
+        let mut arrays = message.arrays().to_vec();
         let placement = {
             let mut state = self.state.borrow_mut();
             state.counts.processed += 1;
             let closed = ActorError::ClosedChannel { rank: state.rank, number: header.number };
             let open = state.channels.get(&header.number).ok_or(closed)?;
-            let array = message.arrays().first().filter(|array| array.length() <= open.bytes);
+            let array = arrays.pop().filter(|array| array.length() <= open.bytes);
             let array = array.ok_or_else(|| ActorError::Unknown { rank: state.rank })?;
-            (array.clone(), open.memory.first(array.length()))
+            let memory = open.memory.first(array.length());
+            (array, memory)
         };
         header.flags &= !CHANNEL;
         header.number = 0;
-        let mut then = message.with_arrays(Vec::new());
+        let mut then = message.with_arrays(arrays);
         *then.header_mut() = header;
         self.place(vec![placement], then)
     }

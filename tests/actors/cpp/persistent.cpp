@@ -15,7 +15,8 @@ struct Block : Chare<Block> {
     Channel neighbours[2][2];
     std::vector<double> edge;
     Mailbox<int, int, Channel> connected;
-    Mailbox<int, std::size_t> came;
+    // The edge stands in the message too.
+    Mailbox<int, std::size_t, View<const double>> came;
     int returned = 0;
 
     template <class Archive>
@@ -54,12 +55,13 @@ struct Block : Chare<Block> {
                 if (waits)
                     to.put_with<&Block::came>(
                         options, nocopy(part, self().callback<&Block::edge_returned>()), 1 - side,
-                        part.size());
+                        part.size(), nocopy(part, self().callback<&Block::edge_returned>()));
                 else
-                    to.put_with<&Block::came>(options, part, 1 - side, part.size());
+                    to.put_with<&Block::came>(options, part, 1 - side, part.size(), part);
             }
             for (int i = 0; i < 2; ++i) {
-                auto [side, count] = co_await came.receive(options.reference);
+                auto [side, count, sent] = co_await came.receive(options.reference);
+                CHECK(std::ranges::equal(sent, std::span(rims[side][step % 2].data(), count)));
                 int neighbour = (index() + (side == 0 ? BLOCKS - 1 : 1)) % BLOCKS;
                 const auto &rim = rims[side][step % 2];
                 CHECK(count == length(step));
@@ -67,10 +69,10 @@ struct Block : Chare<Block> {
                     CHECK(rim[at] == value(neighbour, step, at));
             }
             // An edge that is sent from where it is may change once the callback has been told.
-            while (waits && returned < 2 * (step + 1))
+            while (waits && returned < 4 * (step + 1))
                 co_await all()[index()].call<&Block::nothing>();
         }
-        CHECK(returned == (waits ? 2 * STEPS : 0));
+        CHECK(returned == (waits ? 4 * STEPS : 0));
         contribute(done);
         co_return 0;
     }
