@@ -213,8 +213,11 @@ impl Runtime {
 
     fn not_now(&self, id: ChareId, element: &ArrayElement) -> CheckpointError {
         let chare = self.chares.chare_name(element.chare);
-        let why =
-            if element.is_ready { "waits for load balancing" } else { "has suspended methods" };
+        let why = if element.is_ready {
+            "waits for load balancing"
+        } else {
+            "has suspended methods, or memory that others fill"
+        };
         CheckpointError::NotNow { reason: format!("{chare}{} {why}", id.index) }
     }
 
@@ -292,7 +295,7 @@ fn saved_collection(
     if numbers.any(|number| Some(number) != reduction) || (!is_open && reduction.unwrap_or(0) > 0) {
         return Err(under_way(&chares.chare_name(collection.chare)));
     }
-    let client = collection.client.clone();
+    let client = collection.client.clone().filter(|_| collection.tree.parent().is_none());
     if let Some(ChareCallback::Function { .. } | ChareCallback::Section { .. }) = client {
         let reason = format!(
             "the reduction client of {} is a function or a section, which does not exist after a \
