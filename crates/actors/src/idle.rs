@@ -45,8 +45,8 @@ impl Runtime {
         let mut state = self.state.borrow_mut();
         let wave = state.until_wave();
         let limit = wave.into_iter().chain(state.until_timer()).min();
-        let is_over = limit == Some(Duration::ZERO);
-        let has_passed = is_over || (!has_called && state.layer.wait(limit));
+        let has_no_time = limit == Some(Duration::ZERO);
+        let has_passed = has_no_time || (!has_called && state.layer.wait(limit));
         drop(state);
         self.has_waited();
         if has_passed && wave.is_some() && limit == wave {
@@ -143,12 +143,19 @@ impl Runtime {
             }
             WaveStep::Quiescent(counts) => {
                 state.stall.end();
-                drop(state);
                 let is_over = counts.idle_calls == 0;
-                if counts.waiting + counts.held > 0 && is_over {
-                    self.exit_here(1, ExitScope::Undelivered);
+                if counts.waiting + counts.held > 0 {
+                    if is_over {
+                        drop(state);
+                        self.exit_here(1, ExitScope::Undelivered);
+                    } else if state.awaits_quiescence() {
+                        // What a rank calls when it is idle may let them go on.
+                        let now = state.layer.time();
+                        state.pauses.begin_quiet(counts, now);
+                    }
                     return true;
                 }
+                drop(state);
                 match self.is_for_checkpoint(counts.waiting) {
                     Ok(false) => {}
                     Ok(true) => return true,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::arrays::{MessageArray, UnreceivedArray, WritableArray};
 use crate::error::ActorError;
-use crate::message::{ActorMessage, MessageKind, MessageMemory};
+use crate::message::{ActorMessage, COPY, MessageKind, MessageMemory};
 use crate::runtime::Runtime;
 use crate::state::UnplacedMessage;
 
@@ -17,7 +17,9 @@ impl Runtime {
     /// for that; if nothing else is left to do, the job ends with a sentence that says what it
     /// waits for.
     pub fn hold_message(&self, message: &MessageMemory, awaited: String) {
-        let is_for_one = message.header().kind() == Some(MessageKind::Invoke);
+        self.release_held(message);
+        let header = message.header();
+        let is_for_one = header.kind() == Some(MessageKind::Invoke) && header.flags & COPY == 0;
         // Others may hold the arrays of a broadcast, and each is counted once by its sender.
         let is_held = |array: &&MessageArray| {
             is_for_one && array.is_borrowed() && Rc::strong_count(*array) == 1

@@ -30,6 +30,13 @@ impl WavePauses {
         is_paused
     }
 
+    /// A wave has found nothing but messages that wait for what a rank does when it is idle: a
+    /// pause begins.
+    pub(crate) fn begin_quiet(&mut self, sums: MessageCounts, now: u64) {
+        let pause = (self.sums.unchanged_for(sums, now) / PART).clamp(SHORT, LONGEST);
+        self.end = Some(now + pause.as_nanos() as u64);
+    }
+
     /// How long the pause lasts that is under way.
     pub(crate) fn rest(&self, now: impl FnOnce() -> u64) -> Option<Duration> {
         self.end.map(|end| Duration::from_nanos(end.saturating_sub(now())))
