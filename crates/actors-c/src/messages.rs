@@ -240,8 +240,13 @@ pub unsafe extern "C" fn towpath_message_new(bytes: usize, message: *mut CMessag
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_message_free(message: *mut CMessage) {
     // SAFETY: the message exists, and the program leaves its `memory` as it is.
-    let buffer = unsafe { (*message).take() };
-    drop(buffer.map(ActorMessage::from_buffer));
+    let Some(buffer) = (unsafe { (*message).take() }) else { return };
+    // Nobody says where its arrays are to be any more. After the job, nobody waits for that.
+    let _ = with_runtime(|runtime| {
+        runtime.release_held(&buffer);
+        Ok(())
+    });
+    drop(ActorMessage::from_buffer(buffer));
 }
 
 /// In an entry method: the message belongs to the program.

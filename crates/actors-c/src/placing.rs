@@ -112,7 +112,13 @@ pub unsafe extern "C" fn towpath_place(
         }
         // SAFETY: as above.
         let arrays = unsafe { source.arrays() };
+        let mut placed = Vec::new();
         let placement = |one: &CPlacement| {
+            check_length(one.bytes)?;
+            if placed.contains(&one.array) {
+                return Err(format!("array {} of the message was placed twice", one.array));
+            }
+            placed.push(one.array);
             let array = arrays.get(one.array as usize).cloned();
             let array = array.ok_or_else(|| {
                 format!("the message has {} arrays, but {} was placed", arrays.len(), one.array)
@@ -150,6 +156,7 @@ pub unsafe extern "C" fn towpath_open_channel(
     // SAFETY: the caller has such a name.
     let id = unsafe { *id };
     status(with_runtime(|runtime| {
+        check_length(length)?;
         runtime.pin(id.id()?).map_err(sentence)?;
         let memory = ProgramMemory { at: memory.cast(), bytes: length };
         let opened = runtime.open_channel(Box::new(memory), length);
@@ -190,6 +197,7 @@ pub unsafe extern "C" fn towpath_put(
     // SAFETY: the caller has such a name, the message, and a callback or null.
     let (channel, sent, done) = unsafe { (&*channel, &mut *then, done.as_ref()) };
     let result = with_runtime(|runtime| {
+        check_length(length)?;
         let (channel, to) = channel.channel()?;
         let done = done.map(CCallback::callback).transpose()?;
         let (kind, index) = (MessageKind::Invoke, Some(&to.index));

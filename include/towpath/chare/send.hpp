@@ -69,10 +69,14 @@ struct Strided {
 // are copied once, into the message, and may change at once.
 template <detail::Plain T, class Datatype>
 Strided<T> strided(const T *data, std::size_t count, Datatype datatype) {
+    std::uintptr_t handle;
     if constexpr (std::is_pointer_v<Datatype>)
-        return {data, count, reinterpret_cast<std::uintptr_t>(datatype)};
+        handle = reinterpret_cast<std::uintptr_t>(datatype);
     else
-        return {data, count, static_cast<std::uintptr_t>(static_cast<unsigned>(datatype))};
+        handle = static_cast<std::uintptr_t>(static_cast<unsigned>(datatype));
+    if (handle == 0)
+        throw Error("strided was called with a datatype that is no handle: it was not set");
+    return {data, count, handle};
 }
 
 namespace detail {
