@@ -9,6 +9,8 @@ from .messages import TYPES, numpy
 
 # Tuples and lists in one another that can have arrays that are lent.
 DEEPEST = 16
+# What may contain arrays, or be one.
+NESTED = {tuple, list} if numpy is None else {tuple, list, numpy.ndarray}
 
 
 class Lent:
@@ -56,12 +58,18 @@ def empty_shared(shape, dtype=float):
     return array if memory is None else numpy.ndarray(shape, dtype, memory)
 
 
-def own(value, depth=0):
-    """The value, in which copies replace arrays that are lent."""
+def own(value, known=None, depth=0):
+    """The value, in which copies replace arrays that are lent. Known are the lists and tuples in it
+    that were looked at, by their names, and what replaces them."""
     if numpy is not None and type(value) is numpy.ndarray and not value.flags.writeable:
         return value.copy()
-    if type(value) not in (tuple, list) or depth > DEEPEST:
+    if type(value) not in (tuple, list) or depth > DEEPEST or NESTED.isdisjoint(map(type, value)):
         return value
-    copied = [own(one, depth + 1) for one in value]
-    # Values that came as a pickle may refer to themselves.
-    return value if all(map(operator.is_, copied, value)) else type(value)(copied)
+    known = {} if known is None else known
+    if id(value) not in known:
+        # Values that came as a pickle may refer to themselves.
+        known[id(value)] = value
+        copied = [own(one, known, depth + 1) for one in value]
+        if not all(map(operator.is_, copied, value)):
+            known[id(value)] = type(value)(copied)
+    return known[id(value)]

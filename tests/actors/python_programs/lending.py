@@ -49,6 +49,13 @@ class Reader(Chare):
     def mixed(self, some, data, more):
         return some["x"] + data.sum() + more.sum()
 
+    def tangle(self):
+        """Lists that refer to each other."""
+        nodes = [[] for _ in range(8)]
+        for node in nodes:
+            node.extend(nodes)
+        return nodes
+
     def give(self, size):
         return nocopy(numpy.ones(size))
 
@@ -133,6 +140,7 @@ def main(args):
         assert passed.get() == data.sum()
         given = last.give(size, ret=True).get()
         assert given.shape == (size,) and given.sum() == size
+    assert [len(node) for node in last.tangle(ret=True).get()] == [8] * 8
     told = Future()
     ones, (seven, (zeros,)), text = given = last.give_several(told, ret=True).get()
     # It may be kept.
