@@ -12,14 +12,18 @@
 
 class TopoManager {
 public:
-    TopoManager() : TopoManager(0, 0, 0, 1) {
+    TopoManager() : TopoManager(1, 1, 1, 1) {
         const int ranks = CkNumPes();
         dimension[2] = divisor(ranks, 3);
         dimension[1] = divisor(ranks / dimension[2], 2);
         dimension[0] = ranks / dimension[2] / dimension[1];
     }
     // A grid of the program, whose ranks are numbered along t, x, y and z.
-    TopoManager(int nx, int ny, int nz, int nt) : dimension{nx, ny, nz, nt} {}
+    TopoManager(int nx, int ny, int nz, int nt) : dimension{nx, ny, nz, nt} {
+        if (nx < 1 || ny < 1 || nz < 1 || nt < 1)
+            CkAbort("a TopoManager of %d x %d x %d x %d was made: extents are 1 or more", nx, ny,
+                    nz, nt);
+    }
 
     int getDimNX() const { return dimension[0]; }
     int getDimNY() const { return dimension[1]; }

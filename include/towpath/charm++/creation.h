@@ -107,6 +107,8 @@ private:
         return by;
     }
     CkArrayOptions &in_range() {
+        if (end.nInts == 0)
+            end = getNumInitial();
         std::vector<std::uint32_t> up_to;
         first.clear();
         for (int at = 0; at < end.nInts; ++at) {

@@ -200,6 +200,8 @@ struct PackedMessage {
 template <class M> class MessageOf : public CkMessage {
 public:
     MessageOf() { MessageHeader::of(static_cast<M *>(this))->type = message_type<M>; }
+    MessageOf(const MessageOf &) : MessageOf() {}
+    MessageOf &operator=(const MessageOf &) { return *this; }
     static void *operator new(std::size_t bytes) { return allocate_message(bytes); }
     static void *operator new(std::size_t, void *place) { return place; }
     static void *operator new(std::size_t bytes, int priority_bits) {

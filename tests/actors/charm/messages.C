@@ -167,7 +167,12 @@ public:
     }
     void plain(Plain *m) {
         CkAssert(m->number == 7 && CkGetRefNum(m) == 21);
+        Plain *same = new Plain(*m);
+        Plain *copy = static_cast<Plain *>(CkCopyMsg((void **)&same));
+        CkAssert(copy->number == 7);
         delete m;
+        delete same;
+        delete copy;
         ++seen;
     }
     void vector(Vector *m) {

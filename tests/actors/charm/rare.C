@@ -194,6 +194,9 @@ void Main::options() {
     CProxy_Box::ckNew(range);
     // x is 1 or 4, y 0 or 1.
     CkAssert(counted() == 4 + 10 * 2 * (1 + 4) + 100 * 2);
+    CkArrayOptions half(10);
+    half.setStep(CkArrayIndex1D(3));
+    CkAssert(half.getNumInitial().data()[0] == 4);
     CkArrayOptions in_turn(8);
     in_turn.setMap(CProxy_RRMap::ckNew());
     CProxy_Placed first = CProxy_Placed::ckNew(false, in_turn);
