@@ -185,7 +185,7 @@ def rust(options):
         last = [line for line in lines_of(path) if line.get("last")]
         well = (quiet == status == 0 and "towpath:" not in said and len(SENTENCE.findall(output)) == 1
                 and output.count(f"towpath: {RANDOM}=") == 1
-                and len(last) == 2 and sum(line["busy"] for line in last) > 0.1)
+                and len(last) == 2 and all(line["busy"] > 0.01 for line in last))
         return well, f"{said}\n{output}\n{last}"
 
 
