@@ -63,6 +63,9 @@ pub(crate) fn tell(future: &Object) {
 
 /// Frees messages that other threads have dropped, in the thread of the job.
 pub(crate) fn free_dropped(module: &Module) {
+    if !module.has_given_memory.get() {
+        return;
+    }
     for mut message in dropped::take() {
         // SAFETY: nothing refers to it any more.
         unsafe { (module.interface.message_free)(&raw mut message) };
@@ -71,7 +74,7 @@ pub(crate) fn free_dropped(module: &Module) {
 
 /// A method has returned: this rank will look if the program keeps arrays that are lent.
 pub(crate) fn watch(module: &Module) {
-    if dropped::begins_watch() {
+    if module.has_given_memory.get() && dropped::begins_watch() {
         look_later(module);
     }
 }

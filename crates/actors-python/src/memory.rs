@@ -124,6 +124,7 @@ unsafe fn made(
     is_read_only: bool,
     message: TowpathMessage,
 ) -> Option<Object> {
+    module.has_given_memory.set(true);
     // SAFETY: the type is that of `new_type`, so the object has room for a `MessageMemory`, whose
     // head is filled.
     unsafe {

@@ -1,6 +1,6 @@
 //! What Python has given.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::{c_int, c_void};
 
 use crate::interpreter::{self as py, PyObject};
@@ -54,6 +54,8 @@ pub(crate) struct Module {
     pub(crate) waiting: *mut PyObject,
     /// The type of `memory.rs`.
     pub(crate) memory: *mut PyObject,
+    /// Whether the program has had such an object: only then other threads can drop messages.
+    pub(crate) has_given_memory: Cell<bool>,
 }
 
 impl Module {
@@ -140,7 +142,7 @@ pub(crate) unsafe fn take_over(interface: *const PythonInterface) {
                     memory::new_type(),
                 )
             };
-            Module { interface, current, waiting, memory }
+            Module { interface, current, waiting, memory, has_given_memory: Cell::new(false) }
         });
     });
 }
