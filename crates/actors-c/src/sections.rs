@@ -86,7 +86,8 @@ pub unsafe extern "C" fn towpath_set_section_client(
     // SAFETY: the caller has such a name, and such a structure.
     let (section, client) = unsafe { (&*section, &*client) };
     status(with_runtime(|runtime| {
-        if runtime.set_section_client(section.id(), client.callback()?) {
+        let client = client.callback()?;
+        if runtime.set_section_client(section.id(), client).map_err(sentence)? {
             return Ok(());
         }
         Err("a reduction client of a section is set by the rank that has made the section".into())

@@ -80,7 +80,7 @@ impl Runtime {
     }
 
     /// Sections are not saved: those of before a restart exist no more.
-    fn check_is_new_section(&self, section: SectionId) -> Result<(), ActorError> {
+    pub(crate) fn check_is_new_section(&self, section: SectionId) -> Result<(), ActorError> {
         let SectionId { root, number, .. } = section;
         // No section has the number 0.
         if number > 0 && number <= self.state.borrow().old_sections {
@@ -168,6 +168,10 @@ impl Runtime {
             SectionMessage::Create(members) => {
                 drop(state);
                 return self.make_section(id, members);
+            }
+            SectionMessage::Client(client) => {
+                section.members.client = Some(client);
+                return Ok(());
             }
             SectionMessage::Joined { rank, members } => {
                 section.members.joined(members.len());

@@ -60,14 +60,24 @@ impl Runtime {
     }
 
     /// The same of a section, on the rank that has made it. Whether it was made here.
-    pub fn set_section_client(&self, section: SectionId, client: ChareCallback) -> bool {
+    ///
+    /// # Errors
+    /// The section is of before the restart.
+    pub fn set_section_client(
+        &self,
+        section: SectionId,
+        client: ChareCallback,
+    ) -> Result<bool, ActorError> {
+        self.check_is_new_section(section)?;
         let mut state = self.state.borrow_mut();
         let is_root = state.has_made(section);
-        let collection = state.collections.get_mut(&section.collection).filter(|_| is_root);
-        collection.is_some_and(|known| {
-            known.section(section).members.client = Some(client);
-            true
-        })
+        if is_root {
+            // Behind the members: this rank may not know the collection yet.
+            let rank = state.rank;
+            let client = CollectionMessage::Section(section, SectionMessage::Client(client));
+            state.tell(rank, section.collection, client);
+        }
+        Ok(is_root)
     }
 
     /// Does what reductions over a section ask for.

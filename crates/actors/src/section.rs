@@ -61,6 +61,9 @@ impl SectionId {
 pub enum SectionMessage {
     /// These are its members. The rank that makes it tells itself.
     Create(Vec<Index>),
+    /// This is told of results of reductions whose contributions name nobody. The rank that has
+    /// made it tells itself.
+    Client(ChareCallback),
     /// To the root: these members at a rank know that they are.
     Joined {
         /// The rank.

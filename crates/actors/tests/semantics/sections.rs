@@ -112,11 +112,11 @@ fn the_client_of_a_section_is_told_where_no_contribution_names_anybody() {
         number.map(|_| ()).map_err(|error| error.to_string())
     });
     let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![10]), true)).unwrap();
+    // This rank has not heard of the array.
     let odd = section(&job.runtimes[1], array, &[1, 3, 5]);
-    job.work();
     let client = ChareCallback::Function { rank: 0, function: 5 };
-    assert!(!job.runtimes[0].set_section_client(odd, client.clone()), "rank 1 has made it");
-    assert!(job.runtimes[1].set_section_client(odd, client));
+    assert_eq!(job.runtimes[0].set_section_client(odd, client.clone()), Ok(false), "of rank 1");
+    assert_eq!(job.runtimes[1].set_section_client(odd, client), Ok(true));
     job.runtimes[2].multicast(odd, broadcast(array, CONTRIBUTE, &[])).unwrap();
     job.work();
     assert_eq!(sums(&job), [9]);
