@@ -105,6 +105,34 @@ fn functions_are_called_once_a_rank_has_nothing_to_do() {
 }
 
 #[test]
+fn nothing_is_quiet_while_a_message_waits_for_what_a_rank_does_when_it_is_idle() {
+    let job = Job::new(2, |_, _, _| Ok(()));
+    let array = job.runtimes[0].create_collection(options(HomeMap::Block(vec![2]), true)).unwrap();
+    job.work();
+    let held = invocation(at(array, 1), 1, &[]).into_buffer();
+    // The second sentence replaces the first.
+    job.runtimes[1].hold_message(&held, "a message waits".into());
+    job.runtimes[1].hold_message(&held, "the message waits".into());
+    job.runtimes[1].call_when_idle(4);
+    job.runtimes[0].start_quiescence(ChareCallback::Function { rank: 0, function: 9 });
+    let work = || {
+        let time = job.wires.borrow().time.clone();
+        for _ in 0..2000 {
+            if !job.runtimes[0].step() {
+                job.runtimes[0].wait();
+            }
+            job.runtimes[1].step();
+            time.set(time.get() + 10_000);
+        }
+    };
+    work();
+    assert!(job.told.borrow().is_empty());
+    job.runtimes[1].release_held(&held);
+    work();
+    assert_eq!(*job.told.borrow(), ["0 9 []"]);
+}
+
+#[test]
 fn a_job_goes_on_until_functions_have_been_called() {
     let job = Job::new(3, |_, _, _| Ok(()));
     job.runtimes[1].call_when_idle(4);
