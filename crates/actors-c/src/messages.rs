@@ -317,15 +317,30 @@ pub unsafe extern "C" fn towpath_message_add_array(
     length: usize,
     done: *const CCallback,
 ) -> c_int {
+    // SAFETY: the pointers are as the header says; see above for the array.
+    unsafe { add_program_array(message, ProgramArray::new(data, length), done, Runtime::array) }
+}
+
+/// Adds an array of the program, in the way that the runtime has for it; the number is that in the
+/// message.
+///
+/// # Safety
+/// The message was made and not sent, and the callback exists or is null.
+pub(crate) unsafe fn add_program_array(
+    message: *mut CMessage,
+    array: ProgramArray,
+    done: *const CCallback,
+    way: fn(&Runtime, Box<dyn ArrayMemory>, ChareCallback) -> MessageArray,
+) -> c_int {
     // SAFETY: the message exists, and the callback if it is not null.
     let (message, done) = unsafe { (&mut *message, done.as_ref()) };
-    let array = |runtime: &Runtime| {
-        check_length(length)?;
+    let made = |runtime: &Runtime| {
+        check_length(array.bytes)?;
         let done = done.map_or(Ok(ChareCallback::Ignore), CCallback::callback)?;
-        Ok(runtime.array(Box::new(ProgramArray::new(data, length)), done))
+        Ok(way(runtime, Box::new(array), done))
     };
     // SAFETY: the program leaves its `memory` as it is.
-    unsafe { message.add(array) }
+    unsafe { message.add(made) }
 }
 
 /// Adds an array with a copy of these bytes; the number is that in the message.

@@ -6,12 +6,14 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use towpath_actors::message::MessageKind;
 use towpath_actors::persistent::ChannelMemory;
 use towpath_actors::posted::ArrayPlacement;
-use towpath_actors::{ArrayMemory, ChareCallback, MessageArray, Runtime, WritableArray};
+use towpath_actors::{ArrayMemory, MessageArray, Runtime, WritableArray};
 
 use crate::calls::sentence;
 use crate::current::with_runtime;
 use crate::failure::status;
-use crate::messages::{ProgramArray, bytes, check_length, elements, towpath_message_free};
+use crate::messages::{
+    ProgramArray, add_program_array, bytes, check_length, elements, towpath_message_free,
+};
 use crate::types::{CCallback, CChannel, CChareId, CMessage, CPlacement};
 
 /// Memory of the program, which the library fills.
@@ -23,8 +25,8 @@ struct ProgramMemory {
 
 impl ArrayMemory for ProgramMemory {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the program has said that so many bytes are there, and leaves them to the
-        // library until it is told.
+        // SAFETY: so many bytes of the program are there until it is told, and nobody writes to
+        // them but the library, which has no slice to write to while this one exists.
         unsafe { bytes(self.at.cast(), self.bytes) }
     }
 }
@@ -34,7 +36,7 @@ impl WritableArray for ProgramMemory {
         if self.bytes == 0 {
             return &mut [];
         }
-        // SAFETY: as in `bytes`; nobody else writes to them meanwhile.
+        // SAFETY: as in `bytes`; this is the only slice of them.
         unsafe { std::slice::from_raw_parts_mut(self.at, self.bytes) }
     }
 
@@ -60,15 +62,9 @@ pub unsafe extern "C" fn towpath_message_add_posted_array(
     length: usize,
     done: *const CCallback,
 ) -> c_int {
-    // SAFETY: the message exists, and the callback if it is not null.
-    let (message, done) = unsafe { (&mut *message, done.as_ref()) };
-    let array = |runtime: &Runtime| {
-        check_length(length)?;
-        let done = done.map_or(Ok(ChareCallback::Ignore), CCallback::callback)?;
-        Ok(runtime.posted_array(Box::new(ProgramArray::new(data, length)), done))
-    };
-    // SAFETY: the program leaves its `memory` as it is.
-    unsafe { message.add(array) }
+    let array = ProgramArray::new(data, length);
+    // SAFETY: the pointers are as the header says.
+    unsafe { add_program_array(message, array, done, Runtime::posted_array) }
 }
 
 /// The arrays of a message wait until the program says where they are to be.

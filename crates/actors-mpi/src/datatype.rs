@@ -26,7 +26,8 @@ trait DatatypePacking {
 impl<A: BinaryInterface> DatatypePacking for Functions<A> {
     unsafe fn bytes(&self, datatype: usize) -> Result<i64, LibraryError> {
         let mut bytes = 0;
-        // SAFETY: as the caller says; the result is local.
+        // SAFETY: the datatype is a handle of the library whose function this is; the result is
+        // local.
         let code = unsafe { (self.type_size_c)(A::handle(datatype), &mut bytes) };
         succeeded("MPI_Type_size_c", code)?;
         Ok(bytes)
@@ -41,7 +42,8 @@ impl<A: BinaryInterface> DatatypePacking for Functions<A> {
     ) -> Result<i64, LibraryError> {
         let (at, room, mut position) = (into.as_mut_ptr().cast(), into.len() as i64, 0);
         let datatype = A::handle(datatype);
-        // SAFETY: as the caller says. There is so much room, and the position is local.
+        // SAFETY: the datatype is a handle of the library whose function this is, and what so many
+        // elements of it describe is there. There is so much room, and the position is local.
         let code =
             unsafe { (self.pack_c)(data, count, datatype, at, room, &mut position, A::COMM_WORLD) };
         succeeded("MPI_Pack_c", code)?;
@@ -79,7 +81,7 @@ fn with_packing<T>(
 /// The datatype is a handle of the MPI library of this process.
 pub unsafe fn packed_bytes(count: usize, datatype: usize) -> Result<usize, LibraryError> {
     with_packing(|packing| {
-        // SAFETY: as the caller says.
+        // SAFETY: the datatype is a handle of the library of this process, which `packing` is.
         let bytes = usize::try_from(unsafe { packing.bytes(datatype) }?).ok();
         let all = bytes.and_then(|bytes| bytes.checked_mul(count));
         all.filter(|all| *all <= isize::MAX as usize).ok_or(LibraryError::TooMany { count })
@@ -100,7 +102,7 @@ pub unsafe fn pack(
     into: &mut [u8],
 ) -> Result<(), LibraryError> {
     let expected = into.len() as i64;
-    // SAFETY: as the caller says.
+    // SAFETY: as in `packed_bytes`, and what the elements describe is there.
     let packed =
         with_packing(|packing| unsafe { packing.pack(data, count as i64, datatype, into) })?;
     if packed == expected { Ok(()) } else { Err(LibraryError::Packed { expected, packed }) }
