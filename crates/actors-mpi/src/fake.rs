@@ -176,15 +176,13 @@ extern "C" fn recv_init(
 extern "C" fn isend(
     from: *const c_void,
     count: c_int,
-    _: usize,
-    _: c_int,
+    datatype: usize,
+    to: c_int,
     tag: c_int,
-    _: usize,
+    comm: usize,
     request: *mut usize,
 ) -> c_int {
-    let bytes = copied(from, count as usize);
-    LIBRARY.with_borrow_mut(|library| put(request, library.send(bytes, tag)));
-    0
+    isend_c(from, i64::from(count), datatype, to, tag, comm, request)
 }
 extern "C" fn isend_c(
     from: *const c_void,

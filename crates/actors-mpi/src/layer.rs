@@ -19,7 +19,6 @@ use crate::arrays::ReleasedArrays;
 use crate::batch::MessageBatch;
 use crate::caller::check_caller;
 use crate::library::{Functions, LibraryAbi, LibraryError, find};
-
 use crate::requests::{LongReceive, SendMemory};
 use crate::shared::{SharedHeap, SharedMemory};
 use crate::slots::{SLOT_BYTES, Slots, succeeded};

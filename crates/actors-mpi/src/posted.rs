@@ -68,16 +68,16 @@ impl<A: BinaryInterface> MpiLayer<A> {
         let (mut requests, mut filled) = (VecDeque::new(), Vec::new());
         for (name, mut memory) in arrays {
             let array = self.unreceived.remove(&name).ok_or(LibraryError::Unknown)?;
-            let mut longer = self.early.remove(&name);
-            if longer.is_some() {
-                // It is here.
-            } else if memory.length() < array.bytes {
-                let into = longer.insert(PooledArray::new(array.bytes));
-                requests.push_back(self.receive_announced(array, into.bytes_mut())?);
-            } else {
-                requests.push_back(self.receive_announced(array, memory.bytes_mut())?);
+            let mut received = self.early.remove(&name);
+            if received.is_none() {
+                let into = if memory.length() < array.bytes {
+                    received.insert(PooledArray::new(array.bytes)).bytes_mut()
+                } else {
+                    memory.bytes_mut()
+                };
+                requests.push_back(self.receive_announced(array, into)?);
             }
-            filled.push(FilledMemory { memory, longer });
+            filled.push(FilledMemory { memory, received });
         }
         self.receives.push_back(LongReceive {
             from: self.rank,

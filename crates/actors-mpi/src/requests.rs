@@ -80,18 +80,19 @@ impl ArrivingArray {
     }
 }
 
-/// Memory of the program, and what its array is received into if that is longer.
+/// Memory of the program, and the array for it if that is not received there: it is longer, or had
+/// to be received before.
 pub(crate) struct FilledMemory {
     pub(crate) memory: Box<dyn WritableArray>,
-    pub(crate) longer: Option<PooledArray>,
+    pub(crate) received: Option<PooledArray>,
 }
 
 impl FilledMemory {
     /// The array has been received.
     pub(crate) fn fill(mut self) {
-        if let Some(longer) = &self.longer {
+        if let Some(received) = &self.received {
             let bytes = self.memory.length();
-            self.memory.bytes_mut().copy_from_slice(&longer.bytes()[..bytes]);
+            self.memory.bytes_mut().copy_from_slice(&received.bytes()[..bytes]);
         }
     }
 }
