@@ -120,8 +120,9 @@ int towpath_message_add_new(towpath_message *message, size_t bytes);
  * committed. Returns its number in the message, or -1. */
 int towpath_message_add_strided(towpath_message *message, const void *data, size_t count,
                                 uintptr_t datatype);
-/* As towpath_message_add_array, for a message to one chare whose method says where the array is to be
- * (towpath_place). It is not received before, unless both ranks share its memory or it is short. */
+/* As towpath_message_add_array, for a message to one chare whose method says where the array is to
+ * be (towpath_place). It is not received before, unless both ranks share its memory or it is
+ * short. */
 int towpath_message_add_posted_array(towpath_message *message, const void *data, size_t bytes,
                                      const towpath_callback *done);
 /* An array of a message that a method was given, which must not write to it, or of a message that
@@ -144,14 +145,15 @@ typedef struct towpath_placement {
 } towpath_placement;
 
 /* The arrays of a message, which was kept or held, wait until the program says where they are to be
- * by towpath_place: quiescence waits for that too. If nothing else is left to do on any rank, the job
- * ends with a sentence that says what this awaits, as in "an array waits for memory". */
+ * by towpath_place: quiescence waits for that too. If nothing else is left to do on any rank, the
+ * job ends with a sentence that says what this awaits, as in "an array waits for memory"; but not
+ * if one of the arrays is long, and has not been received because its rank shares no memory. */
 int towpath_await_place(towpath_message *message, const char *awaited);
 
 /* Fills memory of this rank from arrays of a message, which was kept or held, and when that is done
  * invokes a method of a chare by another message. Arrays that have not been received arrive there
- * without a copy. The memory must stay until then, and so must the chare (towpath_pin). Both messages
- * are the library's afterwards, also when this fails. */
+ * without a copy. The memory must stay until then, and so must the chare (towpath_pin). Both
+ * messages are the library's afterwards, also when this fails. */
 int towpath_place(towpath_message *from, const towpath_placement *placements, size_t count,
                   const towpath_chare_id *id, towpath_message *then);
 
@@ -171,10 +173,11 @@ int towpath_open_channel(const towpath_chare_id *id, void *memory, size_t bytes,
                          towpath_channel *channel);
 /* Closes a channel of this rank, into which nobody puts anything any more. */
 int towpath_close_channel(const towpath_channel *channel);
-/* Writes an array to the beginning of the memory of a channel, and then invokes a method of its chare
- * by a message, which belongs to the library then. Nobody asks whether the chare has read what was
- * there before: programs know that, as neighbours do that exchange arrays by two channels each in
- * turn. The callback is told when the array may change; if it is null that is at once. */
+/* Writes an array, which is not in the memory of the channel itself, to the beginning of that
+ * memory, and then invokes a method of its chare by a message, which belongs to the library then.
+ * Nobody asks whether the chare has read what was there before: programs know that, as neighbours
+ * do that exchange arrays by two channels each in turn. The callback is told when the array may
+ * change; if it is null that is at once. */
 int towpath_put(const towpath_channel *channel, const void *data, size_t bytes,
                 const towpath_callback *done, towpath_message *then);
 
@@ -330,8 +333,8 @@ int towpath_run(int *code);
  * initialized it, and then there is no other job. */
 void towpath_stop(void);
 /* Sends all messages now. Messages leave when the running method has returned, or before, if the
- * program has not initialized MPI itself: a method that waits for another rank in some other way calls
- * this first. */
+ * program has not initialized MPI itself: a method that waits for another rank in some other way
+ * calls this first. */
 void towpath_flush(void);
 /* Ends the job on all ranks with this code. Returns. */
 void towpath_exit(int code);
@@ -397,11 +400,11 @@ int towpath_set_reduction_client(uint64_t collection, const towpath_callback *cl
 int towpath_next_reduction(const towpath_chare_id *id, uint32_t *number);
 /* Tells a callback when no message is left anywhere. */
 int towpath_start_quiescence(const towpath_callback *callback);
-/* Tells a callback after so many nanoseconds, once this rank has nothing to do. Quiescence waits
- * for that. */
+/* Tells a callback after so many nanoseconds, once the method that runs then has returned.
+ * Quiescence waits for that. */
 int towpath_call_after(uint64_t nanoseconds, const towpath_callback *callback);
-/* Calls a function of this rank (towpath_program.call_back), once, when this rank has nothing to do.
- * Quiescence does not wait for that, but the job goes on until then. */
+/* Calls a function of this rank (towpath_program.call_back), once, when this rank has nothing to
+ * do. Quiescence does not wait for that, but the job goes on until then. */
 int towpath_call_when_idle(uint64_t function);
 
 /* Sections. */
