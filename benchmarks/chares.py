@@ -2,7 +2,7 @@
 """Measures chares: the programs in benchmarks/chares, in alternation, and raw MPI in the same jobs.
 
     chares.py                              all rows, with build/install
-    chares.py --rounds 3 --parts messages  some of them: table, messages, many, balance, mpich, hosts
+    chares.py --rounds 3 --parts messages  some: table, messages, many, balance, mpich, hosts
     chares.py --picture table.png          and a picture of the table
 
 Prints tables of medians, the bars of each row, and the line ping-pong before and after each round.
@@ -146,12 +146,13 @@ def show_table(figures):
         nocopy, marshalled = CHARM[float(size)]
         print(f"| {float(size):g} | {copied:.1f} | {viewed:.2f} | {given:.1f} | {posted:.1f} | "
               f"{one:.1f} | {verdict(posted / one, 1.3)} | {verdict(copied / one, 3)} | "
-              f"{copied / posted:.2f} | {figures[PUBLISHED, size]} | {nocopy / posted:.1f} | {nocopy / viewed:.0f} | "
+              f"{copied / posted:.2f} | {figures[PUBLISHED, size]} | {nocopy / posted:.1f} | "
+              f"{nocopy / viewed:.0f} | "
               f"{marshalled / copied:.1f} |")
 
 
 def show_messages(name, figures):
-    print(f"\n{name}\n\n| bytes | raw MPI | copied | nocopy | posted | one copy | nocopy over raw |")
+    print(f"\n{name}\n\n| bytes | raw MPI | copied | nocopy | posted | one copy | best over raw |")
     print("|---|---|---|---|---|---|---|")
     for size in MESSAGE_SIZES:
         row = [figures.get((way, str(size)), float("nan"))

@@ -144,7 +144,8 @@ static void datatypes(int rank, int size) {
     MPI_Sendrecv(row, 5, MPI_INT, (rank + 1) % size, 0, parts, 3, part, (rank + size - 1) % size, 0,
                  MPI_COMM_WORLD, &status);
     MPI_Get_count(&status, part, &received);
-    say("part of an element", received == MPI_UNDEFINED ? parts[2] + 2 * parts[0] + 3 * parts[8] : 0);
+    int is_part = received == MPI_UNDEFINED;
+    say("part of an element", is_part ? parts[2] + 2 * parts[0] + 3 * parts[8] : 0);
     MPI_Type_contiguous(0, MPI_INT, &nothing);
     MPI_Type_commit(&nothing);
     MPI_Sendrecv(NULL, 0, MPI_INT, (rank + 1) % size, 0, parts, 1, nothing,

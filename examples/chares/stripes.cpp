@@ -1,5 +1,5 @@
-// Jacobi iteration on a square plate that is divided into stripes of rows. In each step a stripe puts
-// its first and its last row into memory of its neighbours, by persistent channels.
+// Jacobi iteration on a square plate that is divided into stripes of rows. In each step a stripe
+// puts its first and its last row into memory of its neighbours, by persistent channels.
 //
 //     stripes [how many]
 #include <towpath/chare.hpp>
@@ -30,8 +30,8 @@ enum Side { above, below };
 struct Stripe : towpath::Chare<Stripe> {
     using Channel = towpath::PersistentChannel<Stripe, double>;
     std::vector<Row> rows;
-    // Memory for the rows of both neighbours, and their memory for those of this stripe. A neighbour
-    // may be one step ahead, so even and odd steps have their own.
+    // Memory for the rows of both neighbours, and their memory for those of this stripe. A
+    // neighbour may be one step ahead, so even and odd steps have their own.
     Row rims[2][2];
     Channel neighbours[2][2];
     towpath::Mailbox<Side, int, Channel> opened;

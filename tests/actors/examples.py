@@ -78,7 +78,7 @@ AMPI_FAILURES = {
     "world": r"MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed",
     "request": r"MPI_Wait: the request is none of this rank, or was completed before",
     "cart": r"MPI_Cart_create: the grid has more ranks than the communicator, 8",
-    "in place": r"rank\[[1-7]\] failed: MPI_Gather: MPI_IN_PLACE is not for this buffer of this rank",
+    "in place": r"rank\[[1-7]\] failed: MPI_Gather: MPI_IN_PLACE is not for this buffer",
     "in place of none": r"rank\[[1-7]\] failed: MPI_Reduce: MPI_IN_PLACE is not for this buffer",
     "not initialized": r"MPI_Comm_rank: MPI_Init has not been called",
     "finalized": r"MPI_Barrier: MPI_Finalize has been called",

@@ -5,8 +5,8 @@
     observing.py --prefix DIRECTORY  another Towpath
     observing.py --filter report     some of the cases
 
-Compiles tests/actors/cpp/observed.cpp, and builds a program in Rust. Each setting has a case without
-it. Prints "N passed, M failed".
+Compiles tests/actors/cpp/observed.cpp, and builds a program in Rust. Each setting has a case
+without it. Prints "N passed, M failed".
 """
 
 import argparse
@@ -26,8 +26,8 @@ import environments  # noqa: E402
 STANDARD = "libmpi_abi.so.1"
 CHECK, REPORT, RANDOM = (f"TOWPATH_CHARES_{name}" for name in ("CHECK", "REPORT", "RANDOM"))
 PERIOD = f"{REPORT}_MILLISECONDS"
-SENTENCE = re.compile(r"^towpath: rank \d: 3 messages of Worker::work(?:\(.*\))? were not delivered: "
-                      r"Worker\[5\] was never made$", re.MULTILINE)
+SENTENCE = re.compile(r"^towpath: rank \d: 3 messages of Worker::work(?:\(.*\))? were not "
+                      r"delivered: Worker\[5\] was never made$", re.MULTILINE)
 ELEMENTS = 8
 STALLED = "no rank has anything left to do"
 SECONDS = 60
@@ -48,9 +48,10 @@ class Job:
                             "LD_PRELOAD": peer / "lib" / STANDARD}
 
     def start(self, ranks, *words, directory=None, **settings):
-        words = ["timeout", "--kill-after=5", SECONDS, self.mpiexec, "-n", ranks, *self.binary, *words]
+        start = ["timeout", "--kill-after=5", SECONDS, self.mpiexec, "-n", ranks, *self.binary]
         environment = environments.clean_environment(**self.environment, **settings)
-        return subprocess.Popen([str(word) for word in words], env=environment, text=True, cwd=directory,
+        words = [str(word) for word in [*start, *words]]
+        return subprocess.Popen(words, env=environment, text=True, cwd=directory,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, errors="replace")
 
@@ -183,8 +184,8 @@ def rust(options):
         if not path.exists():
             return False, output
         last = [line for line in lines_of(path) if line.get("last")]
-        well = (quiet == status == 0 and "towpath:" not in said and len(SENTENCE.findall(output)) == 1
-                and output.count(f"towpath: {RANDOM}=") == 1
+        well = (quiet == status == 0 and "towpath:" not in said
+                and len(SENTENCE.findall(output)) == 1 and output.count(f"towpath: {RANDOM}=") == 1
                 and len(last) == 2 and all(line["busy"] > 0.01 for line in last))
         return well, f"{said}\n{output}\n{last}"
 

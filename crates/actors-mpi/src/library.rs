@@ -26,13 +26,14 @@ pub enum LibraryError {
     Lacks(&'static CStr),
     /// One thread of a process calls MPI.
     #[error(
-        "another thread of this process has run chares; one thread runs all jobs of a process, because \
-         only one may call MPI"
+        "another thread of this process has run chares; one thread runs all jobs of a process, \
+         because only one may call MPI"
     )]
     OtherThread,
     /// The process has finalized MPI.
     #[error(
-        "MPI has been finalized; a program runs chares once, or initializes and finalizes MPI itself"
+        "MPI has been finalized; a program runs chares once, or initializes and finalizes MPI \
+         itself"
     )]
     Finalized,
     /// A rank has sent something else than the others expect.

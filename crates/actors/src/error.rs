@@ -37,8 +37,8 @@ pub enum ActorError {
     NoSuchSection { root: u32, number: u32 },
     /// A section of the job that has written the checkpoint.
     #[error(
-        "section {number} of rank {root} was made before the restart; sections are not saved, so the \
-         program makes them again"
+        "section {number} of rank {root} was made before the restart; sections are not saved, so \
+         the program makes them again"
     )]
     OldSection { root: u32, number: u32 },
     /// A chare contributes to a section to which it does not belong.
@@ -58,8 +58,8 @@ pub enum ActorError {
     Function { rank: u32, reason: String },
     /// A chare that cannot leave would.
     #[error(
-        "{chare}{index} cannot migrate or be deleted while methods of it are suspended or memory of it \
-         is lent; let it do so in a method that does not wait, when all is back"
+        "{chare}{index} cannot migrate or be deleted while methods of it are suspended or memory \
+         of it is lent; let it do so in a method that does not wait, when all is back"
     )]
     Suspended { chare: String, index: Index },
     /// An element is ready and says so again.

@@ -59,8 +59,8 @@ private:
 };
 
 // Sends all messages now. They leave when the running method has returned, or before, unless the
-// program has initialized MPI itself: a method that waits for another rank in some other way, as in a
-// function of MPI, calls this first.
+// program has initialized MPI itself: a method that waits for another rank in some other way, as in
+// a function of MPI, calls this first.
 inline void flush() { towpath_flush(); }
 
 // Ends the job on all ranks, once this method has returned.

@@ -10,8 +10,8 @@ namespace towpath {
 //     left.send<&Block::connect_right>(open_channel(rim));       // once
 //     right_channel.put<&Block::rim_came>(edge, step);           // in each step of the neighbour
 //
-// Nobody asks whether the chare has read what was there before. Neighbours that put into each other's
-// memory in each step, and use two channels in turn, know that.
+// Nobody asks whether the chare has read what was there before. Neighbours that put into each
+// other's memory in each step, and use two channels in turn, know that.
 template <class T, class Element>
 class PersistentChannel {
 public:

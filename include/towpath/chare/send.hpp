@@ -55,7 +55,8 @@ auto nocopy(Range &&range, const CallbackOf<P> &done) {
     return nocopy(std::forward<Range>(range), Callback(done));
 }
 
-// Elements that an MPI datatype describes, to be sent one behind the other. The parameter is a View.
+// Elements that an MPI datatype describes, to be sent one behind the other. The parameter is a
+// View.
 template <class T>
 struct Strided {
     using is_not_serializable = void;

@@ -306,8 +306,8 @@ private:
     // Where so many bytes go.
     std::byte *room(std::size_t count) {
         if (count > size_ - offset_)
-            throw Error("more bytes are written than were measured; serialize names the same members "
-                        "each time, and changes nothing");
+            throw Error("more bytes are written than were measured; serialize names the same "
+                        "members each time, and changes nothing");
         return begin_ + std::exchange(offset_, offset_ + count);
     }
 

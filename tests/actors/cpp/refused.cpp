@@ -56,9 +56,9 @@ void body(CollectionProxy<Cell> cells, int *pointer) {
     cells[1].send<&Cell::vector>(5);
 #elif defined(taken_pointer) // an argument does not convert to the parameter
     cells[1].send<&Cell::owned>(pointer);
-#elif defined(view_of_others) // for a View it is a contiguous range, nocopy or strided of the same elements
+#elif defined(view_of_others) // a contiguous range, nocopy or strided of the same
     cells.send<&Cell::view>(std::vector<float>());
-#elif defined(nocopy_of_others) // for a View it is a contiguous range, nocopy or strided of the same elements
+#elif defined(nocopy_of_others) // a contiguous range, nocopy or strided of the same
     cells[0].send<&Cell::view>(nocopy(pointer, 1));
 #elif defined(nocopy_of_temporary) // a temporary is gone too early
     cells[0].send<&Cell::view>(nocopy(std::vector<double>()));

@@ -258,12 +258,8 @@ fn what_would_be_lost_is_a_reason_for_no_checkpoint_and_the_job_goes_on() {
     assert_eq!(job.checkpoint(directory.path()), "");
     job.runtimes[2].pin(id(here)).unwrap();
     let reason = job.checkpoint(directory.path());
-    assert_eq!(
-        reason,
-        format!(
-            "no checkpoint was written: Cell7{here} has suspended methods, or memory that others fill"
-        )
-    );
+    let why = "has suspended methods, or memory that others fill";
+    assert_eq!(reason, format!("no checkpoint was written: Cell7{here} {why}"));
     assert!(Job::restart(2, directory.path()).is_ok(), "the one before is still there");
     job.runtimes[2].unpin(id(here));
 
