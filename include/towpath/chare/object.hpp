@@ -62,6 +62,8 @@ public:
     template <std::ranges::contiguous_range Range>
     auto open_channel(Range &memory) {
         using Element = std::ranges::range_value_t<Range>;
+        static_assert(std::is_assignable_v<std::ranges::range_reference_t<Range>, Element>,
+                      "others write to the memory of a channel, so it is not const");
         static_assert(detail::Plain<Element>, "elements are put byte by byte: they have no member "
                                               "serialize and no addresses");
         towpath_channel channel;

@@ -27,7 +27,8 @@ public:
     }
     template <auto Member, class Elements, class... A>
     void put_with(const SendOptions &options, const Elements &elements, A &&...arguments) const {
-        constexpr bool fits = detail::converts<View<const Element>, Elements>;
+        constexpr bool fits = detail::converts<View<const Element>, Elements> &&
+                              !detail::is_strided<Elements>;
         static_assert(fits, "what is put is a contiguous range, or nocopy, of the elements of the "
                             "channel");
         if constexpr (fits && can_send<Member, T, A...>()) {

@@ -62,6 +62,13 @@ void body(CollectionProxy<Cell> cells, int *pointer) {
     cells[0].send<&Cell::view>(nocopy(pointer, 1));
 #elif defined(nocopy_of_temporary) // a temporary is gone too early
     cells[0].send<&Cell::view>(nocopy(std::vector<double>()));
+#elif defined(put_of_others) // what is put is a contiguous range, or nocopy, of the elements
+    PersistentChannel<Cell, double>().put<&Cell::number>(std::vector<float>(), 1);
+#elif defined(put_strided) // what is put is a contiguous range, or nocopy, of the elements
+    PersistentChannel<Cell, double>().put<&Cell::number>(strided<double>(nullptr, 1, pointer), 1);
+#elif defined(channel_into_constants) // others write to the memory of a channel, so it is not const
+    const std::vector<int> constant(3);
+    cells[0].local()->open_channel(constant);
 #elif defined(too_few) // the entry method has another number of parameters
     cells[1].send<&Cell::two>(1);
 #elif defined(too_many) // the entry method has another number of parameters
