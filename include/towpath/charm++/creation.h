@@ -54,10 +54,10 @@ public:
     // Elements begin where those of another array of the same extents begin.
     CkArrayOptions &bindTo(CkArrayID array);
     // On which rank each element begins.
-    CkArrayOptions &setMap(CkGroupID map) {
-        is_in_turn = map.id == CProxy_RRMap::NAME;
-        bool is_own = !is_in_turn && map.id != CProxy_BlockMap::NAME;
-        own_map = is_own ? map : CkGroupID();
+    CkArrayOptions &setMap(CkGroupID group) {
+        map.is_in_turn = group.id == CProxy_RRMap::NAME;
+        bool is_own = !map.is_in_turn && group.id != CProxy_BlockMap::NAME;
+        map.own = is_own ? group : CkGroupID();
         return *this;
     }
     CkArrayOptions &setAnytimeMigration(bool) { return *this; }
@@ -68,7 +68,7 @@ public:
         towpath_collection made = c;
         made.type = type.number;
         made.is_filled = !first.empty() && ck_has_all();
-        if (is_in_turn && made.map == TOWPATH_BLOCK)
+        if (map.is_in_turn && made.map == TOWPATH_BLOCK)
             made.map = TOWPATH_ROUND_ROBIN;
         return made;
     }
@@ -87,15 +87,18 @@ public:
     }
     // The extents of the elements that it begins with; none if there are none.
     const std::vector<std::uint32_t> &ck_first() const { return first; }
-    // A map of the program, or none.
-    CkGroupID own_map;
+    // Where elements begin.
+    struct Map {
+        CkGroupID own; // a map of the program, or none
+        bool is_in_turn = false;
+    };
+    Map map;
 
 private:
     towpath_collection c = {0, 0, TOWPATH_HASH, 0, {}, 0};
     std::vector<std::uint32_t> first;
     CkArrayIndex start, end, step;
     bool is_bounded = false;
-    bool is_in_turn = false;
 
     CkArrayOptions(std::initializer_list<int> extents) : first(extents_of(extents)) {
         bound(first);
@@ -141,14 +144,14 @@ private:
 
 namespace ck {
 
-// How arrays that this rank has made begin.
-inline std::unordered_map<std::uint64_t, CkArrayOptions> &made_arrays() {
-    static std::unordered_map<std::uint64_t, CkArrayOptions> all;
+// The maps of arrays that this rank has made.
+inline std::unordered_map<std::uint64_t, CkArrayOptions::Map> &made_arrays() {
+    static std::unordered_map<std::uint64_t, CkArrayOptions::Map> all;
     return all;
 }
 
 inline CkArrayID made(CkArrayID array, const CkArrayOptions &options) {
-    made_arrays()[array.id] = options;
+    made_arrays()[array.id] = options.map;
     return array;
 }
 
@@ -180,9 +183,9 @@ inline CkArrayID create_array(const towpath_type &type, const EntryMethod &const
     towpath_collection c = options.ck_collection(type);
     c.constructor = constructor.c.number;
     bool has_some = !options.ck_first().empty() && c.is_filled == 0;
-    if (options.own_map.isZero() && !has_some)
+    if (options.map.own.isZero() && !has_some)
         return made({create(c, parameters)}, options);
-    CkArrayID array = create_mapped_array(c, options.own_map);
+    CkArrayID array = create_mapped_array(c, options.map.own);
     if (!options.ck_first().empty()) {
         each_index(options.ck_first(), [&](const towpath_index &index) {
             towpath_chare_id id = {array.id, options.ck_index(index)};
@@ -197,7 +200,7 @@ inline CkArrayID create_array(const towpath_type &type, const EntryMethod &const
 
 // An array to which elements are inserted.
 inline CkArrayID create_empty_array(const towpath_type &type, const CkArrayOptions &options) {
-    return made(create_mapped_array(options.ck_collection(type), options.own_map), options);
+    return made(create_mapped_array(options.ck_collection(type), options.map.own), options);
 }
 
 inline CkGroupID create_group(const towpath_type &type, const EntryMethod &constructor,
@@ -226,8 +229,7 @@ inline CkArrayOptions &CkArrayOptions::bindTo(CkArrayID array) {
     auto made = ck::made_arrays().find(array.id);
     if (made == ck::made_arrays().end())
         ck::fail("bindTo was given an array that this rank has not made");
-    own_map = made->second.own_map;
-    is_in_turn = made->second.is_in_turn;
+    map = made->second;
     return *this;
 }
 
