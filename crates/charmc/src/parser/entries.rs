@@ -23,6 +23,15 @@ const ATTRIBUTES: &[(&str, Attribute)] = &[
     ("migratable", Attribute::Migratable),
 ];
 
+/// Attributes that a method can have which its rank calls when it is idle.
+const OF_WHEN_IDLE: &[Attribute] = &[
+    Attribute::WhenIdle,
+    Attribute::Local,
+    Attribute::NoTrace,
+    Attribute::AppWork,
+    Attribute::MemCritical,
+];
+
 impl Parser<'_> {
     pub(super) fn entry(&mut self, chare: &str) -> Result<Entry> {
         self.expect("entry", "here")?;
@@ -103,6 +112,14 @@ impl Parser<'_> {
             return refuse(format!(
                 "{name} is [whenidle]: it gets nothing, and returns bool, which says whether it is \
                  called again."
+            ));
+        }
+        if entry.has(Attribute::WhenIdle)
+            && !entry.attributes.iter().all(|attribute| OF_WHEN_IDLE.contains(attribute))
+        {
+            return refuse(format!(
+                "{name} is [whenidle]: its rank calls it, with no message and no thread, so no \
+                 attribute of messages and threads goes with it."
             ));
         }
         let returns_value = entry.returns.as_ref().is_some_and(|returns| returns != "void");
