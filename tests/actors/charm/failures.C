@@ -50,6 +50,10 @@ public:
     void ready() {
         if (kind == "writes")
             return cells[1].write(BIG, CkSendBuffer(ints.data()));
+        if (kind == "not whenidle")
+            return CkCallWhenIdle(CkIndex_Main::quiet(), this);
+        if (kind == "idle of another")
+            return CkCallWhenIdle(CkIndex_Cell::idle(), this);
         if (kind == "only a bool") {
             CProxy_Switch::ckNew(true, 2)[1].move();
             return;
@@ -135,6 +139,7 @@ public:
         CkCallback callback(CkCallback::ignore);
         cells.ckSetReductionClient(&callback);
     }
+    bool idle() { return false; }
     void message(Text *m) { delete m; }
     void wait() {
         CkCallback callback(CkCallback::resumeThread);

@@ -92,7 +92,8 @@ pub(super) fn define(out: &mut Text, chare: &Chare) {
         Listed::Entry(number, entry) if entry.has(Attribute::WhenIdle) => {
             let (class, name) = (chare.class(), &entry.name);
             line!(out, "{template}bool {index}::ck_idle_{number}(Chare *ck_object) {{");
-            line!(out, "  return ck::cast<{class}>(ck_object)->{name}();");
+            let chare = format!("ck::idle_chare<{class}>(ck_object, \"{class}::{name}\")");
+            line!(out, "  return {chare}->{name}();");
             out.line("}");
         }
         Listed::Entry(_, entry) if entry.has(Attribute::Local) => {}
