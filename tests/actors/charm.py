@@ -81,6 +81,7 @@ SENTENCES = {
     "negative lent length": r"an array parameter is sent with a length of -8 elements",
     "not whenidle": r"CkCallWhenIdle was called for a method that is not \[whenidle\]",
     "idle of another": r"CkCallWhenIdle was called for Cell::idle, which is no method of the chare",
+    "negative section": r"a section is made of -1 members",
     "only a bool": r"packing of Switch\[1\] failed: its type has no function that packs it",
     "client elsewhere": r"a reduction client is set by the rank that has made the array or group",
     "message to a thread": r"a callback that awakens a thread was sent with a message of the",

@@ -65,6 +65,17 @@ private:
 
 } // namespace ck
 
+namespace ck {
+
+// How many members a section is made of.
+inline std::ptrdiff_t checked_count(std::ptrdiff_t count) {
+    if (count < 0)
+        fail("a section is made of " + std::to_string(count) + " members");
+    return count;
+}
+
+} // namespace ck
+
 class CkMulticastMgr;
 
 // All members of a section. Whoever makes it or is sent it can use it. Its messages find its
@@ -139,8 +150,9 @@ class CProxySection_ArrayBase : public CProxySection {
 public:
     CProxySection_ArrayBase() = default;
     template <class Index>
-    CProxySection_ArrayBase(CkArrayID array, const Index *members, std::size_t count, int = 0)
-        : CProxySection(array.id, {members, members + count}) {}
+    CProxySection_ArrayBase(CkArrayID array, const Index *members, std::ptrdiff_t count,
+                            int = 0)
+        : CProxySection(array.id, {members, members + ck::checked_count(count)}) {}
     template <class Index>
     CProxySection_ArrayBase(CkArrayID array, const std::vector<Index> &members, int = 0)
         : CProxySection(array.id, {members.begin(), members.end()}) {}
@@ -169,8 +181,8 @@ private:
             std::vector<CkArrayIndex> longer;
             for (CkArrayIndex index : all) {
                 ++index.nInts;
-                for (int at = range.low; at <= range.high; at += range.step) {
-                    index.data()[index.nInts - 1] = at;
+                for (std::int64_t at = range.low; at <= range.high; at += range.step) {
+                    index.data()[index.nInts - 1] = static_cast<int>(at);
                     longer.push_back(index);
                 }
             }
@@ -185,8 +197,8 @@ typedef CProxySection_ArrayBase CProxySection_ArrayElement;
 class CProxySection_Group : public CProxySection {
 public:
     CProxySection_Group() = default;
-    CProxySection_Group(CkGroupID group, const int *ranks, std::size_t count, int = 0)
-        : CProxySection(group.id, {ranks, ranks + count}) {}
+    CProxySection_Group(CkGroupID group, const int *ranks, std::ptrdiff_t count, int = 0)
+        : CProxySection(group.id, {ranks, ranks + ck::checked_count(count)}) {}
     CProxySection_Group(CkGroupID group, const std::vector<int> &ranks, int = 0)
         : CProxySection(group.id, {ranks.begin(), ranks.end()}) {}
     CkGroupID ckGetGroupID() const { return {ck_collection()}; }

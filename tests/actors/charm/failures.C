@@ -54,6 +54,11 @@ public:
             return CkCallWhenIdle(CkIndex_Main::quiet(), this);
         if (kind == "idle of another")
             return CkCallWhenIdle(CkIndex_Cell::idle(), this);
+        if (kind == "negative section") {
+            const int first = 0;
+            CProxySection_Cell::ckNew(cells, &first, -1);
+            return;
+        }
         if (kind == "only a bool") {
             CProxy_Switch::ckNew(true, 2)[1].move();
             return;
