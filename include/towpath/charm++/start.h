@@ -101,6 +101,8 @@ inline int run(int argc, char **argv, void (*register_all)()) {
     if (towpath_start(&functions) != 0)
         return ended_with("The job cannot start");
     guarded([&] { run_all(program.initialisers); });
+    // If it does not restart, it calls nothing of the program.
+    _restarted = true;
     int restarts = 0;
     if (towpath_restart(options.restart, &restarts) != 0)
         return ended_with("The job cannot restart");

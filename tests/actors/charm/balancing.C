@@ -18,7 +18,7 @@ public:
     // The group has a branch here already.
     void check() { CkAssert(thisProxy.ckLocalBranch() == this && thisProxy.same(this)); }
     bool same(Branch *branch) { return branch == this; }
-    explicit Branch(CkMigrateMessage *) : value(0) {}
+    explicit Branch(CkMigrateMessage *) : value(0) { CkAssert(_restarted); }
     void pup(PUP::er &p) override { p | value; }
     bool isRight() const { return value == 5; }
 };
@@ -38,6 +38,7 @@ public:
         p | pe;
         p | restarts;
         restarts += p.isRestarting();
+        CkAssert(_restarted || !p.isRestarting());
         CkAssert(p.isMigration() == !(p.isCheckpoint() || p.isRestarting()));
         CkAssert(!p.isPacking() || p.isDeleting() == p.isMigration());
         p(values, 100);
