@@ -424,6 +424,9 @@ int towpath_contribute_to_section(const towpath_chare_id *id, const towpath_sect
 int towpath_set_section_client(const towpath_section *section, const towpath_callback *client);
 int towpath_next_section_reduction(const towpath_chare_id *id, const towpath_section *section,
                                    uint32_t *number);
+/* Returns 1 if a section is of before the restart: it exists no more, and the program makes it
+ * again. Else 0. */
+int towpath_is_old_section(const towpath_section *section);
 /* Returns how many sections a chare of this rank knows that it belongs to, and writes their names
  * as far as there is room: if there is none, sections may be null. */
 size_t towpath_sections(const towpath_chare_id *id, towpath_section *sections, size_t room);

@@ -94,6 +94,18 @@ pub unsafe extern "C" fn towpath_set_section_client(
     }))
 }
 
+/// Whether a section is of before the restart.
+///
+/// # Safety
+/// The pointer is as the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_is_old_section(section: *const CSection) -> c_int {
+    // SAFETY: the caller has such a name.
+    let section = unsafe { &*section };
+    let is_old = with_runtime(|runtime| Ok(runtime.is_old_section(section.id())));
+    c_int::from(is_old == Ok(true))
+}
+
 /// The number of the next reduction of a chare over a section to which it belongs.
 ///
 /// # Safety

@@ -79,11 +79,16 @@ impl Runtime {
         memberships.map(|membership| membership.section).collect()
     }
 
-    /// Sections are not saved: those of before a restart exist no more.
+    /// Whether a section is of before the restart: sections are not saved, so it exists no more.
+    #[must_use]
+    pub fn is_old_section(&self, section: SectionId) -> bool {
+        // No section has the number 0.
+        (1..=self.state.borrow().old_sections).contains(&section.number)
+    }
+
     pub(crate) fn check_is_new_section(&self, section: SectionId) -> Result<(), ActorError> {
         let SectionId { root, number, .. } = section;
-        // No section has the number 0.
-        if number > 0 && number <= self.state.borrow().old_sections {
+        if self.is_old_section(section) {
             return Err(ActorError::OldSection { root, number });
         }
         Ok(())

@@ -99,10 +99,10 @@ public:
         CkCallback client = ck::reduction_client(function, parameter);
         setReductionClient(&client);
     }
-    // Makes the section again, unless this rank has made it: members contribute over the new one
-    // when they have had a message to it.
+    // Makes the section again, unless this rank has made it since the job has begun or restarted:
+    // members contribute over the new one when they have had a message to it.
     void resetSection() {
-        if (name.root != towpath_rank())
+        if (name.root != towpath_rank() || towpath_is_old_section(&name) != 0)
             make(name.collection);
     }
     void pup(PUP::er &p) {

@@ -67,6 +67,7 @@ public:
         int sum = values[0];
         contribute(sizeof sum, &sum, CkReduction::sum_int);
     }
+    void note() { mainProxy.noted(); }
     void end() {
         int results[] = {values[0] == ::steps, moves > 0, restarts};
         contribute(sizeof results, results, CkReduction::sum_int,
@@ -76,9 +77,10 @@ public:
 
 class Main : public CBase_Main {
     CProxy_Cell cells;
+    CProxySection_Cell some;
     CProxy_Branch branches;
     std::string directory, how;
-    int step = 0;
+    int step = 0, notes = 0;
     bool is_restarted = false;
 
     void go() {
@@ -104,6 +106,7 @@ public:
         ranksAtStart = CkNumPes();
         branches = CProxy_Branch::ckNew();
         cells = CProxy_Cell::ckNew(elements);
+        some = CProxySection_Cell::ckNew(cells, 0, elements - 1, 3);
         if (how == "function")
             cells.setReductionClient([](void *, int, void *data) {
                 mainProxy.stepped(*static_cast<int *>(data));
@@ -116,6 +119,7 @@ public:
     explicit Main(CkMigrateMessage *) : is_restarted(true) {}
     void pup(PUP::er &p) override {
         p | cells;
+        p | some;
         p | branches;
         p | directory;
         p | how;
@@ -135,8 +139,14 @@ public:
     }
     void saved() {
         CkPrintf(is_restarted ? "goes on\n" : "saved\n");
-        CkAssert(_restarted == is_restarted && ranksAtStart > 0 && branches.ckLocalBranch()->isRight());
-        go();
+        CkAssert(_restarted == is_restarted);
+        CkAssert(ranksAtStart > 0 && branches.ckLocalBranch()->isRight());
+        some.resetSection();
+        some.note();
+    }
+    void noted() {
+        if (++notes == some.ckGetNumElements())
+            go();
     }
     void status(CkCheckpointStatusMsg *m) {
         CkPrintf(m->status == CK_CHECKPOINT_SUCCESS ? "saved\n" : "failed\n");

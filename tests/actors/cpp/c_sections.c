@@ -39,6 +39,7 @@ static void contribute(void *context, void *target, const towpath_chare_id *id,
     towpath_message_free(message);
     CHECK(towpath_sections(id, mine, 2) == 1 && memcmp(mine, &sent, sizeof sent) == 0);
     CHECK(towpath_sections(id, NULL, 0) == 1);
+    CHECK(towpath_is_old_section(&sent) == 0);
 
     uint32_t number;
     CHECK(towpath_next_section_reduction(id, &sent, &number) == 0);
