@@ -48,6 +48,8 @@ struct alignas(16) MessageHeader {
     std::uint16_t owners = 1;
     // Of a message that the program has declared: its number among MessageTypes.
     std::uint64_t type = 0;
+    // To which it was sent, or one of collection 0.
+    towpath_section section = {};
 
     static MessageHeader *of(const void *object) {
         return static_cast<MessageHeader *>(const_cast<void *>(object)) - 1;
@@ -124,6 +126,7 @@ inline void *allocate_like(const void *object, std::size_t bytes) {
     to->reply = from->reply;
     to->has_bits = from->has_bits;
     to->type = from->type;
+    to->section = from->section;
     std::memcpy(to->priority(), from->priority(), from->priority_words() * sizeof(std::uint32_t));
     return made;
 }
@@ -185,15 +188,43 @@ public:
 template <class M> inline const std::uint64_t message_type = MessageTypes::add<M>();
 
 inline void *packed(CkMessage *message) { return MessageTypes::of(message).pack(message); }
+// A class that packs itself may make an object that does not know of which message it was made.
 inline CkMessage *unpacked(void *packed) {
-    return static_cast<CkMessage *>(MessageTypes::of(packed).unpack(packed));
+    const MessageHeader before = *MessageHeader::of(packed);
+    void *object = MessageTypes::of(packed).unpack(packed);
+    MessageHeader *header = MessageHeader::of(object);
+    header->type = before.type;
+    header->section = before.section;
+    header->owner.reference = before.owner.reference;
+    return static_cast<CkMessage *>(object);
 }
 
 // What stands in front of a message that was packed with other things.
 struct PackedMessage {
-    std::uint64_t type = 0;
+    std::uint64_t type = 0; // 0 if there is none
     std::uint64_t bytes = 0;
+    towpath_section section = {};
     std::uint32_t reference = 0;
+    std::uint32_t flags = 0;
+    std::uint32_t priority_bits = 0;
+    std::uint32_t has_bits = 0;
+
+    PackedMessage() = default;
+    explicit PackedMessage(const MessageHeader &of)
+        : type(of.type), bytes(of.bytes), section(of.section), reference(of.owner.reference),
+          flags(of.owner.flags & TOWPATH_PRIORITY), priority_bits(of.priority_bits),
+          has_bits(of.has_bits) {}
+    // Memory for the message.
+    void *allocate() const {
+        void *object = allocate_message(bytes, static_cast<int>(priority_bits));
+        MessageHeader *header = MessageHeader::of(object);
+        header->type = type;
+        header->section = section;
+        header->owner.reference = reference;
+        header->owner.flags = flags;
+        header->has_bits = has_bits != 0;
+        return object;
+    }
 };
 
 // Base of the class that is generated for each type of messages.
@@ -285,20 +316,18 @@ inline void CkPupMessage(PUP::er &p, void **message, int = 1) {
     void *packed = nullptr;
     if (!p.isUnpacking() && *message != nullptr) {
         packed = ck::packed(static_cast<CkMessage *>(*message));
-        const ck::MessageHeader *header = ck::MessageHeader::of(packed);
-        image = {header->type, header->bytes, header->owner.reference};
+        image = ck::PackedMessage(*ck::MessageHeader::of(packed));
     }
-    p | image.type;
-    p | image.bytes;
-    p | image.reference;
-    if (p.isUnpacking() && image.type != 0) {
-        packed = ck::allocate_message(image.bytes);
-        ck::MessageHeader::of(packed)->type = image.type;
-        ck::MessageHeader::of(packed)->owner.reference = image.reference;
-    }
-    if (packed != nullptr)
-        p.bytes(packed, image.bytes);
-    *message = packed == nullptr ? nullptr : ck::unpacked(packed);
+    p.bytes(&image, sizeof image);
+    if (p.isUnpacking() && image.type != 0)
+        packed = image.allocate();
+    *message = nullptr;
+    if (packed == nullptr)
+        return;
+    ck::MessageHeader *header = ck::MessageHeader::of(packed);
+    p.bytes(header->priority(), header->priority_words() * sizeof(std::uint32_t));
+    p.bytes(packed, image.bytes);
+    *message = ck::unpacked(packed);
 }
 
 inline void CkSetRefNum(void *message, int reference) {

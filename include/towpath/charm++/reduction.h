@@ -385,16 +385,28 @@ inline CkMessage *any_message(const towpath_message &message) {
     return unpacked(message_object(message));
 }
 
+// The section to which a message of a method, or one that was kept, was sent, or none.
+inline towpath_section section_of(const towpath_message &message) {
+    towpath_section section = {};
+    if ((message.flags & TOWPATH_TO_SECTION) != 0)
+        check(towpath_message_section(&message, &section));
+    return section;
+}
+
 // A message that was kept, as the program has it.
-template <class M> inline M *from_message(towpath_message message) {
+template <class M>
+inline M *from_message(const towpath_message &message, const towpath_section &section) {
+    M *made = nullptr;
     if constexpr (std::is_base_of_v<CkDataMsg, M>)
-        return new M(message);
+        made = new M(message);
     else if constexpr (std::is_same_v<M, CkMessage>)
-        return any_message(message);
+        made = any_message(message);
     else if (message.bytes == 0)
-        return empty_message<M>(message);
+        made = empty_message<M>(message);
     else
-        return static_cast<M *>(M::unpack(message_object(message)));
+        made = static_cast<M *>(M::unpack(message_object(message)));
+    MessageHeader::of(made)->section = section;
+    return made;
 }
 
 } // namespace ck

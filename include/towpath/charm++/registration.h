@@ -23,7 +23,7 @@ struct Call {
     // The message as the program's own.
     template <class M> M *take() const {
         towpath_message_keep(message);
-        return from_message<M>(*message);
+        return from_message<M>(*message, section_of(*message));
     }
     // The message while the method runs. What has arrived may be shared with other chares.
     template <class M> std::unique_ptr<M> look() const { return std::unique_ptr<M>(take<M>()); }

@@ -17,12 +17,10 @@ struct CkSectionInfo {
 // What messages to sections inherit from.
 class CkMcastBaseMsg {};
 
-// The section to which a message was sent: that of a method that is running, or one that was kept.
+// The section to which a message was sent.
 inline void CkGetSectionInfo(CkSectionInfo &info, const void *message) {
-    const towpath_message *running = ck::running().message;
-    // A message whose class packs itself is not what has arrived.
-    if (towpath_message_section(&ck::MessageHeader::of(message)->owner, &info.section) != 0 &&
-        (running == nullptr || towpath_message_section(running, &info.section) != 0))
+    info.section = ck::MessageHeader::of(message)->section;
+    if (info.section.collection == 0)
         ck::fail("CkGetSectionInfo was called with a message that was not sent to a section");
 }
 
@@ -62,10 +60,6 @@ private:
         ck::contribute(*running().id, size, data, type, callback, &section.section);
     }
 };
-
-} // namespace ck
-
-namespace ck {
 
 // How many members a section is made of.
 inline std::ptrdiff_t checked_count(std::ptrdiff_t count) {

@@ -19,7 +19,8 @@ namespace ck {
 class Arrived {
 public:
     Arrived() = default;
-    Arrived(const towpath_message &kept, std::uint32_t number) : message(kept), number(number) {}
+    Arrived(const towpath_message &kept, std::uint32_t number)
+        : message(kept), section(section_of(kept)), number(number) {}
     Arrived(Arrived &&other) noexcept { swap(other); }
     Arrived &operator=(Arrived &&other) noexcept {
         swap(other);
@@ -37,25 +38,32 @@ public:
         p | bytes;
         p | flags;
         p | message.reference;
+        p | message.priority;
         p | number;
+        p.bytes(&section, sizeof section);
         if (p.isUnpacking()) {
-            std::uint32_t reference = message.reference;
+            const std::uint32_t reference = message.reference;
+            const std::int32_t priority = message.priority;
             if (bytes > static_cast<PUP::fromMem &>(p).left())
                 throw std::length_error("a packed message is longer than the bytes that follow");
             towpath_message_new(bytes, &message);
             message.reference = reference;
+            message.priority = priority;
             message.flags = flags;
         }
         p.bytes(message.payload, bytes);
     }
 
     towpath_message message = {};
+    // To which it was sent, or none.
+    towpath_section section = {};
     // By which it is expected.
     std::uint32_t number = 0;
 
 private:
     void swap(Arrived &other) {
         std::swap(message, other.message);
+        std::swap(section, other.section);
         std::swap(number, other.number);
     }
 };
@@ -92,7 +100,9 @@ public:
     TakenMessage(const TakenMessage &) = delete;
     ~TakenMessage() { free_message(object); }
 
-    M *take(const towpath_message &kept) { return share(from_message<M>(kept)); }
+    M *take(Arrived arrived) {
+        return share(from_message<M>(arrived.release(), arrived.section));
+    }
     // The variable of the steps is the message.
     void pup(PUP::er &p, M *&variable) {
         bool is_there = object != nullptr && variable == object &&

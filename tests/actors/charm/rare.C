@@ -55,7 +55,7 @@ class Main : public CBase_Main {
         double value = 1;
         any.setRefNum(2).send();
         any.setRefNum(1).send(sizeof value, &value);
-        Note *note = new (2) Note;
+        Note *note = new (2, 64) Note;
         note->count = 2;
         note->values[1] = 7;
         CkSetRefNum(note, 0);
@@ -66,6 +66,7 @@ class Main : public CBase_Main {
         std::vector<char> bytes(1000);
         PUP::toMem into(bytes.data(), bytes.size());
         CkSetRefNum(copy, 9);
+        static_cast<unsigned *>(CkPriorityPtr(copy))[1] = 5;
         CkPupMessage(into, (void **)&copy);
         CkPupMessage(into, (void **)&none);
         CkAssert(copy->values[1] == 7);
@@ -74,7 +75,7 @@ class Main : public CBase_Main {
         CkPupMessage(from, (void **)&copy);
         CkPupMessage(from, (void **)&none);
         CkAssert(copy->count == 2 && copy->values[1] == 7 && CkGetRefNum(copy) == 9);
-        CkAssert(none == nullptr);
+        CkAssert(static_cast<unsigned *>(CkPriorityPtr(copy))[1] == 5 && none == nullptr);
         delete copy;
     }
 

@@ -1,3 +1,4 @@
+#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -19,6 +20,39 @@ public:
         p | count;
     }
 };
+
+// Packs itself, and is made again by new alone.
+class Packed : public CMessage_Packed {
+public:
+    int value = 0;
+    static void *pack(Packed *m) {
+        void *buffer = CkAllocBuffer(m, sizeof m->value);
+        std::memcpy(buffer, &m->value, sizeof m->value);
+        delete m;
+        return buffer;
+    }
+    static Packed *unpack(void *buffer) {
+        Packed *m = new Packed;
+        std::memcpy(&m->value, buffer, sizeof m->value);
+        CkFreeMsg(buffer);
+        return m;
+    }
+};
+
+static Packed *packed(int value) {
+    Packed *m = new Packed;
+    m->value = value;
+    return m;
+}
+
+static int number_of(const void *message) {
+    CkSectionInfo section;
+    CkGetSectionInfo(section, message);
+    return static_cast<int>(section.section.number);
+}
+static int number_of(const CProxySection &section) {
+    return static_cast<int>(section.ckGetSectionInfo().section.number);
+}
 
 static Note *note(int value) {
     Note *m = new (2) Note;
@@ -87,6 +121,15 @@ class Main : public CBase_Main {
     void ranges();
     void branches();
 
+    void packed() {
+        CProxySection_Line some = CProxySection_Line::ckNew(line, 0, N - 1, 3);
+        some.packed(::packed(number_of(some)));
+        CkAssert(total() == 0 + 3 + 6 + 9);
+    }
+
+    // Messages to two sections, whose members migrate while they wait for steps, and between steps.
+    void stepped();
+
     void derived() {
         CProxy_Derived all = CProxy_Derived::ckNew(5);
         CProxySection_Derived some = CProxySection_Derived::ckNew(all, 1, 3, 1);
@@ -110,6 +153,8 @@ public:
         ranges();
         branches();
         derived();
+        packed();
+        stepped();
         CkPrintf("ok\n");
         CkExit();
     }
@@ -155,6 +200,17 @@ public:
     }
     void lent(int n, const int *a) { mainProxy.summed(std::accumulate(a, a + n, 0)); }
     void told() { mainProxy.summed(thisIndex); }
+    void packed(Packed *m) {
+        // Gets the memory of what has arrived.
+        void *other = CkAllocBuffer(m, sizeof m->value);
+        CkAssert(number_of(m) == m->value);
+        CkFreeMsg(other);
+        Packed *copy = static_cast<Packed *>(CkCopyMsg((void **)&m));
+        CkAssert(number_of(m) == m->value && number_of(copy) == m->value);
+        delete m;
+        delete copy;
+        mainProxy.summed(thisIndex);
+    }
 };
 
 class Derived : public CBase_Derived {
@@ -197,6 +253,35 @@ public:
     Branch() {}
     void note(Note *m) { contribute_index<CProxySection_Branch>(m, {thisIndex, 1000}); }
 };
+
+class Stepped : public CBase_Stepped {
+    Stepped_SDAG_CODE
+
+public:
+    Stepped() {}
+    explicit Stepped(CkMigrateMessage *) {}
+    void move() { migrateMe((CkMyPe() + 1) % CkNumPes()); }
+    void check(Packed *p, Note *n) {
+        CkAssert(number_of(p) == p->value && number_of(n) == n->values[0]);
+        CkAssert(*static_cast<int *>(CkPriorityPtr(n)) == 5);
+    }
+};
+
+void Main::stepped() {
+    CProxy_Stepped all = CProxy_Stepped::ckNew(4);
+    CProxySection_Stepped first = CProxySection_Stepped::ckNew(all, 0, 3, 1), second = first;
+    second = CProxySection_Stepped::ckNew(all, 0, 3, 1);
+    CkAssert(number_of(first) != number_of(second));
+    first.packed(::packed(number_of(first)));
+    Note *late = ::note(number_of(second));
+    *static_cast<int *>(CkPriorityPtr(late)) = 5;
+    second.note(late);
+    CkAssert(total() == 0);
+    all.move();
+    CkAssert(total() == 0);
+    all.start();
+    CkAssert(total() == 4);
+}
 
 void Main::ranges() {
     CProxySection_Line::ckNew(line, 1, N - 1, 4).add(0);

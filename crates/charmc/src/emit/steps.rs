@@ -179,7 +179,7 @@ fn define_scope(out: &mut Text, chare: &Chare, kind: usize, variables: &ScopeVar
 fn message_scope(out: &mut Text, message: &str, name: &str) {
     line!(out, "  {message} *{name} = nullptr;");
     out.line("  void ck_read() {");
-    line!(out, "    {name} = ck_taken.take(ck_message.release());");
+    line!(out, "    {name} = ck_taken.take(std::move(ck_message));");
     out.line("  }");
     line!(out, "  void pup(PUP::er &ck_p) override {{ ck_taken.pup(ck_p, {name}); }}");
     line!(out, "  ck::TakenMessage<{message}> ck_taken;");
