@@ -30,15 +30,17 @@ public:
         if (kept.payload != nullptr)
             towpath_message_free(&kept);
     }
-    // Programs that have it as a void * free it as any message.
-    static void *operator new(std::size_t bytes) {
-        void *object = ck::allocate_message(bytes);
-        ck::MessageHeader::of(object)->destroy = [](void *it) {
-            delete static_cast<CkDataMsg *>(it);
-        };
-        return object;
-    }
+    // Programs have it as a message whose class they do not know too.
+    static void *operator new(std::size_t bytes);
     static void operator delete(void *object) { ck::free_message(object); }
+    static void *pack(CkDataMsg *message) {
+        void *packed = ck::allocate_like(message, message->length);
+        if (message->length != 0)
+            std::memcpy(packed, message->data, message->length);
+        delete message;
+        return packed;
+    }
+    static CkDataMsg *unpack(void *packed) { return new CkDataMsg(arrived(packed)); }
     static CkDataMsg *buildNew(int size, const void *data) {
         return new CkDataMsg(data, static_cast<std::size_t>(size));
     }
@@ -46,6 +48,19 @@ public:
     const void *getData() const { return data; }
     int getSize() const { return static_cast<int>(length); }
     int getLength() const { return getSize(); }
+
+protected:
+    // What is packed, as it arrives when it is sent.
+    static towpath_message arrived(void *packed) {
+        const ck::MessageHeader *header = ck::MessageHeader::of(packed);
+        towpath_message message;
+        towpath_message_new(header->bytes, &message);
+        if (message.bytes != 0)
+            std::memcpy(message.payload, packed, message.bytes);
+        message.reference = header->owner.reference;
+        ck::free_message(packed);
+        return message;
+    }
 
 private:
     std::vector<char> own;
@@ -187,9 +202,12 @@ public:
         with.send(message->getSize(), message->getData());
         delete message;
     }
-    // With a message of the program.
+    // With a message of the program, or one of any class.
     template <class M, class = std::enable_if_t<!std::is_base_of_v<CkDataMsg, M>>>
     void send(M *message) const {
+        if constexpr (std::is_same_v<M, CkMessage>)
+            if (ck::is_result(message))
+                return send(static_cast<CkDataMsg *>(message));
         if (c.kind != TOWPATH_CALL_FUNCTION)
             return send_message(ck::take_message(ck::packed(message)));
         if (c.reference != 0)

@@ -11,6 +11,10 @@ class CkCheckpointStatusMsg : public CkDataMsg {
 public:
     explicit CkCheckpointStatusMsg(const towpath_message &message) : CkDataMsg(message) {}
 
+    static CkCheckpointStatusMsg *unpack(void *packed) {
+        return new CkCheckpointStatusMsg(arrived(packed));
+    }
+
     int status = getSize() == 0 ? CK_CHECKPOINT_SUCCESS : CK_CHECKPOINT_FAILURE;
 };
 

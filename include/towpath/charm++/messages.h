@@ -46,7 +46,7 @@ struct alignas(16) MessageHeader {
     bool has_bits = false;
     // The program, and a scope of steps that has taken the message.
     std::uint16_t owners = 1;
-    // Of a message that the program has declared: its number among MessageTypes.
+    // Of its class: a number among MessageTypes.
     std::uint64_t type = 0;
     // To which it was sent, or one of collection 0.
     towpath_section section = {};
@@ -95,6 +95,11 @@ inline void destroy_message(void *object) {
     if (auto destroy = MessageHeader::of(object)->destroy)
         return destroy(object);
     free_message(object);
+}
+
+// Whether a message is a CkDataMsg: no other class has a destructor that the header knows.
+inline bool is_result(const CkMessage *message) {
+    return MessageHeader::of(message)->destroy != nullptr;
 }
 
 // The header in a message that has arrived.
@@ -157,8 +162,8 @@ inline towpath_message take_message(void *object) {
 
 template <class M> inline void *packed(M *message) { return M::pack(message); }
 
-// Types of messages that the program has declared, on all ranks: their numbers are hashes of what
-// the compiler calls them.
+// Types of messages, on all ranks: those that the program has declared, and results. Their numbers
+// are hashes of what the compiler calls them.
 class MessageTypes {
 public:
     struct Functions {

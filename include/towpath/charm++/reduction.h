@@ -109,11 +109,21 @@ public:
     // values are in the message; the array is deleted by the caller.
     static CkReductionMsg *buildFromTuple(CkReduction::tupleElement *elements, int count);
     void toTuple(CkReduction::tupleElement **elements, int *count);
+    static CkReductionMsg *unpack(void *packed) { return new CkReductionMsg(arrived(packed)); }
     void setCallback(const CkCallback &to) { callback = to; }
 
     CkReduction::reducerType reducer = CkReduction::invalid;
     CkCallback callback;
 };
+
+// A result whose class is not known is that of a reduction.
+inline void *CkDataMsg::operator new(std::size_t bytes) {
+    void *object = ck::allocate_message(bytes);
+    ck::MessageHeader *header = ck::MessageHeader::of(object);
+    header->type = ck::message_type<CkReductionMsg>;
+    header->destroy = [](void *it) { delete static_cast<CkDataMsg *>(it); };
+    return object;
+}
 
 namespace ck {
 
@@ -385,6 +395,12 @@ inline CkMessage *any_message(const towpath_message &message) {
     return unpacked(message_object(message));
 }
 
+template <class M> inline M *result_message(const towpath_message &message) {
+    M *result = new M(message);
+    MessageHeader::of(result)->type = message_type<M>;
+    return result;
+}
+
 // The section to which a message of a method, or one that was kept, was sent, or none.
 inline towpath_section section_of(const towpath_message &message) {
     towpath_section section = {};
@@ -398,7 +414,7 @@ template <class M>
 inline M *from_message(const towpath_message &message, const towpath_section &section) {
     M *made = nullptr;
     if constexpr (std::is_base_of_v<CkDataMsg, M>)
-        made = new M(message);
+        made = result_message<M>(message);
     else if constexpr (std::is_same_v<M, CkMessage>)
         made = any_message(message);
     else if (message.bytes == 0)

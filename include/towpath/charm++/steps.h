@@ -110,15 +110,13 @@ public:
         p | is_there;
         if (!is_there)
             return;
-        std::uint32_t reference = 0;
-        if (!p.isUnpacking())
-            reference = static_cast<std::uint32_t>(CkGetRefNum(object));
-        p | reference;
-        if constexpr (std::is_base_of_v<CkDataMsg, M>)
-            pup_result(p);
-        else
-            pup_object(p);
-        CkSetRefNum(object, static_cast<int>(reference));
+        void *message = object;
+        CkPupMessage(p, &message);
+        // A class that packs itself makes another object.
+        if (message != object) {
+            free_message(object);
+            share(static_cast<M *>(message));
+        }
         variable = object;
         if (p.isDeleting())
             delete object;
@@ -128,29 +126,6 @@ private:
     M *share(M *message) {
         ++MessageHeader::of(message)->owners;
         return object = message;
-    }
-    void pup_result(PUP::er &p) {
-        towpath_message message = {};
-        std::uint64_t bytes = 0;
-        if (!p.isUnpacking())
-            bytes = static_cast<std::uint64_t>(object->getSize());
-        p | bytes;
-        if (p.isUnpacking()) {
-            towpath_message_new(bytes, &message);
-            p.bytes(message.payload, bytes);
-            share(new M(message));
-        } else {
-            p.bytes(object->getData(), bytes);
-        }
-    }
-    // A class that packs itself makes another object.
-    void pup_object(PUP::er &p) {
-        void *message = object;
-        CkPupMessage(p, &message);
-        if (message != object) {
-            free_message(object);
-            share(static_cast<M *>(message));
-        }
     }
 
     M *object = nullptr;

@@ -79,6 +79,9 @@ class Main : public CBase_Main {
         delete copy;
     }
 
+    // A result that a method has as a message of any class.
+    void results();
+
     // Others run first.
     void threads() {
         thisProxy.counted(1);
@@ -108,6 +111,7 @@ public:
         threads();
         options();
         messages();
+        results();
         CkPrintf("ok\n");
         CkExit();
     }
@@ -150,6 +154,41 @@ public:
     }
     explicit Placed(CkMigrateMessage *) {}
 };
+
+// Counts a result, which is 2.5.
+static void count(CkMessage *m) {
+    CkReductionMsg *result = static_cast<CkReductionMsg *>(m);
+    CkAssert(result->getSize() == sizeof(double));
+    mainProxy.counted(*reinterpret_cast<double *>(result->getData()) == 2.5);
+    delete m;
+}
+
+static void told(void *message) { count(static_cast<CkReductionMsg *>(message)); }
+
+class Passing : public CBase_Passing {
+    Passing_SDAG_CODE
+
+public:
+    Passing() {}
+    explicit Passing(CkMigrateMessage *) {}
+    void count(CkMessage *m) { ::count(m); }
+    void first(CkMessage *m) {
+        CkMessage *copy = static_cast<CkMessage *>(CkCopyMsg((void **)&m));
+        thisProxy[thisIndex].any(copy);
+        copy = static_cast<CkMessage *>(CkCopyMsg((void **)&m));
+        CkCallback(CkIndex_Passing::result(nullptr), thisProxy[thisIndex]).send(copy);
+        CkCallback(told).send(m);
+    }
+    void result(CkReductionMsg *m) { count(m); }
+};
+
+void Main::results() {
+    CProxy_Passing passing = CProxy_Passing::ckNew(1);
+    passing.steps();
+    const double value = 2.5;
+    CkCallback(CkIndex_Passing::first(nullptr), passing[0]).send(sizeof value, &value);
+    CkAssert(counted() == 3);
+}
 
 class Stepped : public CBase_Stepped {
     Stepped_SDAG_CODE
