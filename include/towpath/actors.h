@@ -133,8 +133,8 @@ const void *towpath_message_array(const towpath_message *message, uint32_t numbe
  * sent to one. */
 int towpath_message_section(const towpath_message *message, towpath_section *section);
 /* An array of a message that was made, kept or held, which the program may write to until it sends
- * or frees the message. Null with 0 bytes if others may read it too: it was broadcast, or its sender
- * waits. */
+ * or frees the message; or of the message that the running method was given, until it returns. Null
+ * with 0 bytes if others may read it too: it was broadcast, or its sender waits. */
 void *towpath_message_own_array(towpath_message *message, uint32_t number, size_t *bytes);
 
 /* Where the first bytes of an array of a message are to be. */

@@ -32,7 +32,7 @@ TRANSLATOR = TARGET / "debug/towpath-charmc"
 HEADERS = environments.ROOT / "include/towpath/charm++"
 RANKS = (1, 2, 3, 4)
 # Programs whose arrays travel in other ways between ranks that share no memory.
-APART = ("direct", "lending", "zerocopy")
+APART = ("copying", "direct", "lending", "zerocopy")
 # Other jobs of some programs, one after another: ranks, words, status, what is said.
 JOBS = {
     "balancing": [
@@ -52,8 +52,8 @@ JOBS = {
 }
 WARNINGS = ["-O1", "-Wall", "-Werror"]
 FAILURES = "failures"
-# The statuses of jobs that fail: of most, and of one with a rank that a signal has killed. `timeout`
-# gives others.
+# The statuses of jobs that fail: of most, and of one with a rank that a signal has killed.
+# `timeout` gives others.
 FAILED = 1
 KILLED = {"writes": 128 + signal.SIGSEGV}
 BENCHMARKS = environments.ROOT / "benchmarks/chares"

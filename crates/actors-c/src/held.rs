@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use crate::messages::check_length;
+use crate::messages::{ReceivedMessage, check_length};
 use crate::types::CMessage;
 
 /// Adds an array to be written, where the library sends it from most easily; the number is that in
@@ -22,20 +22,29 @@ pub unsafe extern "C" fn towpath_message_add_new(message: *mut CMessage, length:
     }
 }
 
-/// The memory of an array of a message that the program has, to be written; null if others may
-/// read it too.
+/// The memory of an array of a message that the program has, or that the running method was given,
+/// to be written; null if others may read it too.
 ///
 /// # Safety
-/// The message exists. There is memory for the length.
+/// The message exists, and is not a copy of the one that the method was given. There is memory for
+/// the length.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn towpath_message_own_array(
     message: *mut CMessage,
     number: u32,
     length: *mut usize,
 ) -> *mut c_void {
-    // SAFETY: the message exists, and the program leaves its memory as it is.
-    let buffer = unsafe { (*message).buffer() }.ok();
-    let bytes = buffer.and_then(|buffer| buffer.own_array(number as usize));
+    let number = number as usize;
+    // SAFETY: the message exists, and the program leaves its memory and its arrays as they are.
+    let bytes = unsafe {
+        if (*message).arrays().is_empty() {
+            None
+        } else if let Some(handle) = ReceivedMessage::handle_of(message) {
+            handle.own_array(number)
+        } else {
+            (*message).buffer().ok().and_then(|buffer| buffer.own_array(number))
+        }
+    };
     let (at, bytes) = bytes.map_or((ptr::null_mut(), 0), |own| (own.as_mut_ptr(), own.len()));
     // SAFETY: the caller has memory for it.
     unsafe { length.write(bytes) };

@@ -197,6 +197,20 @@ pub(crate) struct ReceivedMessage {
 }
 
 impl ReceivedMessage {
+    /// The handle of the message that the running method was given; `None` if it was kept.
+    ///
+    /// # Safety
+    /// It is the message that the running method was given, or `memory` is not null.
+    pub(crate) unsafe fn handle_of<'a>(message: *mut CMessage) -> Option<&'a mut MessageHandle> {
+        // SAFETY: the message exists.
+        if unsafe { !(*message).memory.is_null() } {
+            return None;
+        }
+        // SAFETY: methods are given the first field of such a structure, which lives until they
+        // return.
+        unsafe { (*message.cast::<ReceivedMessage>()).handle.as_mut() }
+    }
+
     pub(crate) fn new(handle: MessageHandle) -> ReceivedMessage {
         let header = handle.header();
         let message = CMessage {

@@ -286,6 +286,14 @@ impl MessageHandle {
         }
     }
 
+    /// The bytes of an array, to be written; `None` if there is none, or others have it too.
+    pub fn own_array(&mut self, number: usize) -> Option<&mut [u8]> {
+        match self {
+            MessageHandle::Owned(message) => message.buffer_mut().own_array(number),
+            MessageHandle::Shared(_) => None,
+        }
+    }
+
     /// The message, for whoever holds it for an unknown time: lent arrays are copied.
     #[must_use]
     pub fn kept(self) -> MessageHandle {

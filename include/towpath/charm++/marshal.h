@@ -17,6 +17,9 @@
 namespace ck {
 
 constexpr std::size_t ARRAY_ALIGNMENT = 16;
+// Arrays are beside the payload from this many bytes on: receivers on this host read them where
+// they are. Shorter ones take less time in the payload.
+constexpr std::size_t BESIDE_FROM = 64 << 10;
 // In bytes; no machine has more.
 constexpr std::size_t LONGEST_ARRAY = std::size_t{1} << 46;
 
@@ -74,9 +77,47 @@ template <class T> inline std::size_t checked_length(std::size_t count) {
              std::to_string(static_cast<std::ptrdiff_t>(count)) + " elements");
     return count;
 }
-template <class T> inline Array<const T> copied(const T *elements, std::size_t count) {
+// In the payload, however long.
+template <class T> inline Array<const T> inside(const T *elements, std::size_t count) {
     return {elements, checked_length<T>(count)};
 }
+
+// An array to send, of which the message has a copy: in the payload, or beside it.
+template <class T> class Copied {
+public:
+    Copied(const T *elements, std::size_t count)
+        : content(inside(elements, count)), is_beside(bytes() >= BESIDE_FROM) {}
+    void attach(towpath_message &message) const {
+        if (is_beside)
+            number = checked(towpath_message_add_copy(&message, content.elements, bytes()));
+    }
+    void put(PUP::er &p) const {
+        if (!is_beside)
+            return content.put(p);
+        ArrayHeader header = {content.count, ArrayPlace::Beside,
+                              static_cast<std::uint64_t>(number), 0};
+        p | header;
+        p.align(ARRAY_ALIGNMENT);
+    }
+    void sent() const {}
+
+protected:
+    static int checked(int number) {
+        check(number < 0 ? -1 : 0);
+        return number;
+    }
+    std::size_t bytes() const { return content.count * sizeof(T); }
+
+    Array<const T> content;
+    bool is_beside;
+    // Of one beside the payload: its number in the message.
+    mutable int number = 0;
+};
+template <class T> inline Copied<T> copied(const T *elements, std::size_t count) {
+    return {elements, count};
+}
+
+// An array of this process, which is not sent.
 template <class T> inline Array<const T> placed(const T *elements, std::size_t count) {
     return {elements, checked_length<T>(count), reinterpret_cast<std::uintptr_t>(elements)};
 }
@@ -94,33 +135,45 @@ template <class... Items> inline towpath_message marshal(const Items &...items) 
     return message;
 }
 
-// An array that a method is given. What is lent to it is not written to: a method that declares a
-// pointer to what it may change gets a copy, which lasts as long as this.
+// An array of a message, to be written to; null if others read it too.
+inline void *own_array(towpath_message &message, int number) {
+    std::size_t bytes = 0;
+    return towpath_message_own_array(&message, static_cast<std::uint32_t>(number), &bytes);
+}
+
+// An array that a method is given. A method that declares a pointer to what it may change gets the
+// array itself if nobody else reads it, or a copy, which lasts as long as this.
 template <class T> class Received {
 public:
-    Received(const T *elements, std::uint64_t count, bool is_lent)
-        : count(count), elements(elements), is_lent(is_lent) {}
+    // An array beside the payload of a message, or in memory that the method may write to. Without
+    // the message, others read it too.
+    Received(const Array<T> &array, towpath_message *message)
+        : count(array.count), array(array), message(message) {}
     Received(const Received &) = delete;
     ~Received() {
         if (copy.payload != nullptr)
             towpath_message_free(&copy);
     }
-    operator const T *() const { return elements; }
+    operator const T *() const { return array.elements; }
+    operator const void *() const { return array.elements; }
     operator T *() const {
-        if (!is_lent)
-            return const_cast<T *>(elements);
+        if (array.number < 0)
+            return array.elements;
+        void *own = message != nullptr ? own_array(*message, array.number) : nullptr;
+        if (own != nullptr)
+            return static_cast<T *>(own);
         if (copy.payload == nullptr) {
             // Messages have memory that is used again while it is warm.
             towpath_message_new(count * sizeof(T), &copy);
-            std::memcpy(copy.payload, elements, count * sizeof(T));
+            std::memcpy(copy.payload, array.elements, count * sizeof(T));
         }
         return static_cast<T *>(copy.payload);
     }
     const std::uint64_t count;
 
 private:
-    const T *elements;
-    bool is_lent;
+    Array<T> array;
+    towpath_message *message;
     mutable towpath_message copy = {};
 };
 
@@ -130,42 +183,66 @@ struct GatheredArray {
     std::uint64_t bytes;
 };
 
-// The message as the program's own, with its arrays behind its payload: it can be kept and packed.
-inline towpath_message gathered(towpath_message *received) {
-    if (received->array_count == 0) {
-        towpath_message_keep(received);
-        return *received;
-    }
-    auto rounded = [](std::size_t bytes) { return (bytes + 15) & ~std::size_t{15}; };
-    std::vector<const void *> from(received->array_count);
-    std::vector<GatheredArray> arrays(received->array_count);
-    std::size_t size = rounded(received->bytes);
-    for (std::uint32_t i = 0; i < from.size(); ++i) {
+inline std::size_t aligned(std::size_t bytes) {
+    return (bytes + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT;
+}
+
+// The payload of what `gathered` makes.
+inline std::size_t gathered_bytes(const towpath_message &message) {
+    if (message.array_count == 0)
+        return message.bytes;
+    std::size_t size = aligned(message.bytes);
+    for (std::uint32_t i = 0; i < message.array_count; ++i) {
         std::size_t bytes = 0;
-        from[i] = towpath_message_array(received, i, &bytes);
-        arrays[from.size() - 1 - i] = {size, bytes};
-        size += rounded(bytes);
+        towpath_message_array(&message, i, &bytes);
+        size += aligned(bytes) + sizeof(GatheredArray);
     }
-    std::size_t described = arrays.size() * sizeof(GatheredArray);
+    return size;
+}
+
+// A copy of a message, which has its arrays behind its payload.
+inline towpath_message gathered(const towpath_message &from) {
     towpath_message message;
-    towpath_message_new(size + described, &message);
-    message.flags = received->flags;
-    message.reference = received->reference;
+    towpath_message_new(gathered_bytes(from), &message);
+    message.flags = from.flags;
+    message.priority = from.priority;
+    message.reference = from.reference;
     auto *into = static_cast<char *>(message.payload);
-    std::memcpy(into, received->payload, received->bytes);
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        const GatheredArray &array = arrays[from.size() - 1 - i];
-        if (array.bytes != 0)
-            std::memcpy(into + array.at, from[i], array.bytes);
+    std::memcpy(into, from.payload, from.bytes);
+    std::size_t at = aligned(from.bytes);
+    for (std::uint32_t i = 0; i < from.array_count; ++i) {
+        std::size_t bytes = 0;
+        const void *elements = towpath_message_array(&from, i, &bytes);
+        if (bytes != 0)
+            std::memcpy(into + at, elements, bytes);
+        const GatheredArray array = {at, bytes};
+        std::memcpy(into + message.bytes - (i + 1) * sizeof array, &array, sizeof array);
+        at += aligned(bytes);
     }
-    std::memcpy(into + size, arrays.data(), described);
+    return message;
+}
+
+// The message of the running method as the program's own, which may write to its arrays.
+inline towpath_message kept(towpath_message *received) {
+    towpath_message_keep(received);
+    towpath_message message = *received;
+    for (std::uint32_t i = 0; i < message.array_count; ++i) {
+        std::size_t bytes = 0;
+        towpath_message_array(&message, i, &bytes);
+        if (bytes != 0 && own_array(message, static_cast<int>(i)) == nullptr) {
+            // Other chares have it too.
+            towpath_message own = gathered(message);
+            towpath_message_free(&message);
+            return own;
+        }
+    }
     return message;
 }
 
 // Reads the parameters of a message in the order in which they were marshalled.
 class Unmarshaller {
 public:
-    explicit Unmarshaller(const towpath_message &message)
+    explicit Unmarshaller(towpath_message &message)
         : message(message), payload(static_cast<char *>(message.payload)),
           p(message.payload, message.bytes) {}
 
@@ -174,12 +251,11 @@ public:
         p | value;
         return value;
     }
-    // An array where it is, which is only read if it is lent.
+    // An array where it is, which is only read if it is beside the payload.
     template <class T> Array<T> array() {
         ArrayHeader header;
         p | header;
         p.align(ARRAY_ALIGNMENT);
-        is_lent = header.place == ArrayPlace::Beside && message.array_count != 0;
         switch (header.place) {
         case ArrayPlace::Behind: {
             if (header.count > p.left() / sizeof(T))
@@ -199,11 +275,17 @@ public:
         }
         throw std::length_error("an array parameter is nowhere");
     }
-    // The last array as a method is given it.
-    template <class T> Received<T> given(const Array<T> &last) const {
-        return {last.elements, last.count, is_lent};
+    // An array as a method is given it.
+    template <class T> Received<T> received() { return {array<T>(), &message}; }
+    // An array as a post method is given it, before the method itself.
+    template <class T> Received<T> shown(const Array<T> &array) const { return {array, nullptr}; }
+    // An array of a message that was kept, which may be written to.
+    template <class T> Array<T> own() {
+        Array<T> found = array<T>();
+        if (found.number >= 0)
+            found.elements = static_cast<T *>(own_array(message, found.number));
+        return found;
     }
-    template <class T> Received<T> received() { return given(array<T>()); }
 
 protected:
     void *beside_payload(std::uint64_t number, std::size_t expected) const {
@@ -225,11 +307,9 @@ protected:
         return const_cast<void *>(found);
     }
 
-    const towpath_message &message;
+    towpath_message &message;
     char *payload;
     PUP::fromMem p;
-    // Of the last array.
-    bool is_lent = false;
 };
 
 // Reads the result of a reduction into the parameters of a reduction target.
@@ -240,10 +320,8 @@ public:
     template <class T> Array<T> array() {
         return {reinterpret_cast<T *>(payload), p.left() / sizeof(T), 0};
     }
-    template <class T> Received<T> received() {
-        Array<T> all = array<T>();
-        return {all.elements, all.count, false};
-    }
+    template <class T> Array<T> own() { return array<T>(); }
+    template <class T> Received<T> received() { return {array<T>(), nullptr}; }
     // A parameter beside the array, which is the array's length if it is an integer.
     template <class T> T beside(std::uint64_t count) {
         if constexpr (std::is_integral_v<T>)

@@ -150,7 +150,7 @@ template <class T> inline Array<const T> placed(const PostedArray &array) {
 }
 
 // Messages of such methods begin with whether their arrays are where they are to be.
-inline bool are_placed(const towpath_message &message) {
+inline bool are_placed(towpath_message &message) {
     return Unmarshaller(message).value<bool>();
 }
 

@@ -33,7 +33,7 @@ public:
     // The message, which is the caller's then.
     towpath_message release() { return std::exchange(message, towpath_message{}); }
     void pup(PUP::er &p) {
-        std::uint64_t bytes = message.bytes;
+        std::uint64_t bytes = gathered_bytes(message);
         std::uint32_t flags = message.flags;
         p | bytes;
         p | flags;
@@ -51,7 +51,11 @@ public:
             message.priority = priority;
             message.flags = flags;
         }
-        p.bytes(message.payload, bytes);
+        if (p.isSizing() || message.array_count == 0)
+            return p.bytes(message.payload, bytes);
+        towpath_message all = gathered(message);
+        p.bytes(all.payload, bytes);
+        towpath_message_free(&all);
     }
 
     towpath_message message = {};
@@ -70,7 +74,7 @@ private:
 
 // The number by which a step finds a message: its first parameter, if that is an integer.
 template <class T>
-inline std::uint32_t number_of(const towpath_message &message, bool has_posted_arrays) {
+inline std::uint32_t number_of(towpath_message &message, bool has_posted_arrays) {
     if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
         if ((message.flags & TOWPATH_RESULT) == 0) {
             Unmarshaller in(message);

@@ -95,56 +95,41 @@ inline void CkRdmaFree(void *memory) { std::free(memory); }
 
 namespace ck {
 
-// Arrays are lent from this many bytes on: a copy of a shorter one takes less time.
-constexpr std::size_t LENT_FROM = 64 << 10;
-
 // Whether an array is lent, and whether its receiver says where it is to be.
 enum class Lending { Now, Posted, Never };
 
-// An array to send from the memory of the sender, who is told when it can be used again.
-template <class T> class Lent {
+// An array to send from the memory of the sender, who is told when it can be used again. A short
+// one is copied, which takes less time.
+template <class T> class Lent : public Copied<T> {
 public:
     Lent(const CkNcpyBuffer &buffer, std::size_t count, Lending lending)
-        : buffer(buffer), content(copied(static_cast<const T *>(buffer.ptr), count)),
-          is_posted(lending == Lending::Posted),
-          is_copied(lending == Lending::Never || count * sizeof(T) < LENT_FROM) {}
+        : Copied<T>(static_cast<const T *>(buffer.ptr), count), buffer(buffer),
+          is_posted(lending == Lending::Posted) {
+        this->is_beside &= lending != Lending::Never;
+    }
     void attach(towpath_message &message) const {
-        if (is_copied)
+        if (!this->is_beside)
             return;
         towpath_callback done = {};
         if (!buffer.cb.isInvalid()) {
             done.kind = TOWPATH_CALL_FUNCTION;
             done.rank = towpath_rank();
             done.function = Functions::all().add_once(
-                [buffer = buffer, bytes = bytes()](const void *, std::size_t) {
+                [buffer = buffer, bytes = this->bytes()](const void *, std::size_t) {
                     buffer.ck_tell(bytes);
                 });
         }
         auto add = is_posted ? towpath_message_add_posted_array : towpath_message_add_array;
-        number = add(&message, buffer.ptr, bytes(), &done);
-        check(number < 0 ? -1 : 0);
-    }
-    void put(PUP::er &p) const {
-        if (is_copied)
-            return content.put(p);
-        ArrayHeader header = {content.count, ArrayPlace::Beside,
-                              static_cast<std::uint64_t>(number), 0};
-        p | header;
-        p.align(ARRAY_ALIGNMENT);
+        this->number = this->checked(add(&message, buffer.ptr, this->bytes(), &done));
     }
     void sent() const {
-        if (is_copied)
-            buffer.ck_tell(bytes());
+        if (!this->is_beside)
+            buffer.ck_tell(this->bytes());
     }
 
 private:
-    std::size_t bytes() const { return content.count * sizeof(T); }
-
     const CkNcpyBuffer &buffer;
-    Array<const T> content;
     bool is_posted;
-    bool is_copied;
-    mutable int number = 0;
 };
 template <class T> inline Lent<T> lent(const CkNcpyBuffer &buffer, std::size_t count) {
     return {buffer, count, Lending::Now};

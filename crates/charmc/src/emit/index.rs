@@ -167,7 +167,7 @@ fn define_entry(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
     }
     if steps::has_steps(chare, entry) {
         let class = chare.class();
-        line!(out, "  ck_call.object<{class}>()->ck_take_{number}(ck::gathered(ck_call.message));");
+        line!(out, "  ck_call.object<{class}>()->ck_take_{number}(ck::kept(ck_call.message));");
     } else {
         match &entry.parameters {
             Parameters::Message(message, _) => {

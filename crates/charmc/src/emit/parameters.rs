@@ -2,8 +2,25 @@
 
 use crate::ast::{ArrayTransfer, EntryParameter, Parameters};
 
-/// How messages of proxies have arrays that are not copied.
-const LENT: &str = "ck::lent";
+/// How messages have arrays: those that are copied, those that are lent, and those that are lent
+/// and whose receiver says where they are to be.
+struct Marshalling {
+    copied: &'static str,
+    lent: &'static str,
+    posted: &'static str,
+}
+
+/// Messages of proxies' methods.
+const SENT: Marshalling =
+    Marshalling { copied: "ck::copied", lent: "ck::lent", posted: "ck::lent_posted" };
+
+/// Messages with all parameters in their payload.
+const TAKEN: Marshalling =
+    Marshalling { copied: "ck::inside", lent: "ck::taken", posted: "ck::taken" };
+
+/// Messages that a chare invokes its own method by, which has the memory that was posted.
+const OWN: Marshalling =
+    Marshalling { copied: "ck::inside", lent: "ck::inside", posted: "ck::placed" };
 
 /// Types that are handed on by value.
 const PLAIN: &[&str] = &[
@@ -64,35 +81,38 @@ impl EntryParameter {
         }
     }
 
-    /// How it is put into a message; `lent` says how arrays that are not copied are.
-    fn marshalled(&self, lent: &str) -> String {
+    /// How it is put into a message.
+    fn marshalled(&self, marshalling: &Marshalling) -> String {
         let EntryParameter { type_name, name, .. } = self;
         let Some(length) = &self.length else { return format!("ck::value<{type_name}>({name})") };
         let how = match self.transfer {
-            ArrayTransfer::Copied => "ck::copied",
-            ArrayTransfer::NoCopyPost if lent == LENT => "ck::lent_posted",
-            ArrayTransfer::NoCopy | ArrayTransfer::NoCopyPost => lent,
+            ArrayTransfer::Copied => marshalling.copied,
+            ArrayTransfer::NoCopy => marshalling.lent,
+            ArrayTransfer::NoCopyPost => marshalling.posted,
         };
         format!("{how}<{type_name}>({name}, static_cast<std::size_t>({length}))")
     }
 
     /// How it is read out of a message.
     pub(super) fn read(&self, reader: &str) -> String {
-        let EntryParameter { type_name, .. } = self;
-        let how = match (&self.length, self.transfer) {
-            (Some(_), ArrayTransfer::NoCopy) => "received",
-            (Some(_), _) => "array",
-            (None, _) => "value",
-        };
-        format!("{reader}.{how}<{type_name}>()")
+        match (&self.length, self.transfer) {
+            (Some(_), ArrayTransfer::NoCopyPost) => self.read_by(reader, "array"),
+            _ => self.read_by(reader, "received"),
+        }
+    }
+
+    /// The same, by this function if it is an array.
+    fn read_by(&self, reader: &str, array: &str) -> String {
+        let how = if self.length.is_some() { array } else { "value" };
+        format!("{reader}.{how}<{}>()", self.type_name)
     }
 
     /// A value of this name, handed to a method of the chare.
     fn handed(&self, value: &str) -> String {
         match &self.length {
-            // It becomes what the method declares: a view, or a copy.
-            Some(_) if self.transfer == ArrayTransfer::NoCopy => value.to_owned(),
-            Some(_) => format!("{value}.elements"),
+            Some(_) if self.transfer == ArrayTransfer::NoCopyPost => format!("{value}.elements"),
+            // It becomes what the method declares: something to read, or to write.
+            Some(_) => value.to_owned(),
             None if self.reference || self.is_plain() => value.to_owned(),
             None => format!("std::move({value})"),
         }
@@ -156,20 +176,20 @@ impl Parameters {
 
     /// A message with the parameters of a proxy's method; `first` goes before them.
     pub(super) fn message(&self, first: Option<&str>) -> String {
-        self.message_with(first, LENT)
+        self.message_with(first, &SENT)
     }
 
     /// A message whose payload has all parameters.
     pub(super) fn payload(&self) -> String {
-        self.message_with(None, "ck::taken")
+        self.message_with(None, &TAKEN)
     }
 
-    fn message_with(&self, first: Option<&str>, lent: &str) -> String {
+    fn message_with(&self, first: Option<&str>, marshalling: &Marshalling) -> String {
         match self {
             Parameters::Message(_, name) => format!("ck::as_message({name})"),
             Parameters::Marshalled(_) => {
                 let mut items: Vec<String> = first.map(str::to_owned).into_iter().collect();
-                items.extend(self.each(|one| one.marshalled(lent)));
+                items.extend(self.each(|one| one.marshalled(marshalling)));
                 format!("ck::marshal({})", items.join(", "))
             }
         }
@@ -177,19 +197,7 @@ impl Parameters {
 
     /// A message with the parameters of the chare's own method.
     pub(super) fn own_message(&self, first: Option<&str>) -> String {
-        let Parameters::Marshalled(list) = self else { return self.message(first) };
-        // Arrays that were posted are the chare's own; others are copied.
-        let items = list.iter().map(|one| match (&one.length, one.transfer) {
-            (Some(length), ArrayTransfer::NoCopyPost) => {
-                let EntryParameter { type_name, name, .. } = one;
-                format!("ck::placed<{type_name}>({name}, static_cast<std::size_t>({length}))")
-            }
-            (Some(_), _) => EntryParameter { transfer: ArrayTransfer::Copied, ..one.clone() }
-                .marshalled("ck::copied"),
-            (None, _) => one.marshalled("ck::copied"),
-        });
-        let items: Vec<String> = first.map(str::to_owned).into_iter().chain(items).collect();
-        format!("ck::marshal({})", items.join(", "))
+        self.message_with(first, &OWN)
     }
 
     /// Whether the sender lends arrays.
@@ -199,8 +207,17 @@ impl Parameters {
 
     /// Reads values, with names of their own, out of a message.
     pub(super) fn read(&self, reader: &str) -> Vec<String> {
+        self.read_with(|one| one.read(reader))
+    }
+
+    /// The same out of a message that was kept, whose arrays may be written to.
+    pub(super) fn read_own(&self, reader: &str) -> Vec<String> {
+        self.read_with(|one| one.read_by(reader, "own"))
+    }
+
+    fn read_with(&self, how: impl Fn(&EntryParameter) -> String) -> Vec<String> {
         let numbered = self.list().iter().enumerate();
-        numbered.map(|(i, one)| format!("auto ck_value{i} = {};", one.read(reader))).collect()
+        numbered.map(|(i, one)| format!("auto ck_value{i} = {};", how(one))).collect()
     }
 
     /// These values, handed to a method of the chare.
@@ -229,11 +246,19 @@ impl Parameters {
     /// Reads the result of a reduction: an array is all of it, and integers beside it are its
     /// length.
     pub(super) fn read_result(&self) -> Vec<String> {
+        self.read_result_with(|array| array.read("ck_result"))
+    }
+
+    /// The same out of a message that was kept.
+    pub(super) fn read_own_result(&self) -> Vec<String> {
+        self.read_result_with(|array| array.read_by("ck_result", "own"))
+    }
+
+    fn read_result_with(&self, how: impl Fn(&EntryParameter) -> String) -> Vec<String> {
         let Some(array) = self.list().iter().position(|one| one.length.is_some()) else {
             return self.read("ck_result");
         };
-        let mut lines =
-            vec![format!("auto ck_value{array} = {};", self.list()[array].read("ck_result"))];
+        let mut lines = vec![format!("auto ck_value{array} = {};", how(&self.list()[array]))];
         for (i, one) in self.list().iter().enumerate().filter(|(i, _)| *i != array) {
             let type_name = &one.type_name;
             lines.push(format!(

@@ -22,8 +22,8 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
             }
             (Some(_), _) => {
                 line!(out, "  auto ck_array_{name} = ck_in.array<{type_name}>();");
-                line!(out, "  auto ck_given_{name} = ck_in.given(ck_array_{name});");
-                line!(out, "  {type_name} *{name} = ck_given_{name};");
+                line!(out, "  auto ck_shown_{name} = ck_in.shown(ck_array_{name});");
+                line!(out, "  {type_name} *{name} = ck_shown_{name};");
             }
             (None, _) => line!(out, "  auto {name} = {};", one.read("ck_in")),
         }
@@ -51,7 +51,7 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
                 format!("ck::placed<{type_name}>(ck_arrays[{}])", number - 1)
             }
             (Some(_), _) => {
-                format!("ck::copied<{type_name}>(ck_array_{name}.elements, ck_array_{name}.count)")
+                format!("ck::inside<{type_name}>(ck_array_{name}.elements, ck_array_{name}.count)")
             }
             (None, _) => format!("ck::value<{type_name}>({name})"),
         });

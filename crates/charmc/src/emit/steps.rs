@@ -4,7 +4,7 @@ mod code;
 mod methods;
 
 use super::text::{Text, line};
-use crate::ast::{ArrayTransfer, Chare, Entry, EntryParameter, Parameters, Statement, When};
+use crate::ast::{Chare, Entry, EntryParameter, Parameters, Statement, When};
 use crate::triggers::{entries, find_entry, is_same};
 use code::{StepKind, StepProgram};
 
@@ -81,7 +81,7 @@ pub(super) fn declare(out: &mut Text, chare: &Chare) {
         let conditions = chare.conditions();
         for (number, entry) in all.iter().enumerate().filter(|(_, one)| has_steps(chare, one)) {
             let methods = format!(
-                "void {}({}); void ck_take_{number}(const towpath_message &ck_kept);",
+                "void {}({}); void ck_take_{number}(towpath_message ck_kept);",
                 entry.name,
                 entry.parameters.received()
             );
@@ -195,10 +195,7 @@ fn values_scope(out: &mut Text, parameters: &Parameters, list: &[EntryParameter]
     }
     let assign = |out: &mut Text| {
         for (i, one) in list.iter().enumerate() {
-            let elements = match (&one.length, one.transfer) {
-                (Some(_), ArrayTransfer::Copied | ArrayTransfer::NoCopyPost) => ".elements",
-                _ => "",
-            };
+            let elements = if one.length.is_some() { ".elements" } else { "" };
             line!(out, "    {} = std::move(ck_value{i}{elements});", one.name);
         }
     };
@@ -206,7 +203,7 @@ fn values_scope(out: &mut Text, parameters: &Parameters, list: &[EntryParameter]
     if is_target {
         out.line("    if ((ck_message.message.flags & TOWPATH_RESULT) != 0) {");
         out.line("    ck::ResultReader ck_result(ck_message.message);");
-        parameters.read_result().iter().for_each(|read| line!(out, "    {read}"));
+        parameters.read_own_result().iter().for_each(|read| line!(out, "    {read}"));
         assign(out);
         out.line("    return;");
         out.line("    }");
@@ -215,7 +212,7 @@ fn values_scope(out: &mut Text, parameters: &Parameters, list: &[EntryParameter]
     if parameters.has_posted() {
         out.line("    ck_in.value<bool>();");
     }
-    parameters.read("ck_in").iter().for_each(|read| line!(out, "    {read}"));
+    parameters.read_own("ck_in").iter().for_each(|read| line!(out, "    {read}"));
     assign(out);
     out.line("  }");
     out.line("  void pup(PUP::er &ck_p) override {");

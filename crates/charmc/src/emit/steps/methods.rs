@@ -54,7 +54,7 @@ fn define_taking(
 ) {
     let entry = all[number];
     let (template, class) = (chare.template_line(), chare.class());
-    line!(out, "{template}void {class}::ck_take_{number}(const towpath_message &ck_kept) {{");
+    line!(out, "{template}void {class}::ck_take_{number}(towpath_message ck_kept) {{");
     let Some((at, scope)) = program.begins[number] else {
         let found_by = match entry.parameters.list().first() {
             Some(EntryParameter { type_name, length: None, .. }) => {
