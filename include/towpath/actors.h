@@ -104,6 +104,11 @@ void towpath_message_keep(towpath_message *message);
 /* The same, but arrays stay where they are, and their sender waits until the message is freed. */
 void towpath_message_hold(towpath_message *message);
 
+/* The length, in bytes, from which on arrays are sent faster beside the payload of a message than in
+ * it. It depends on whether all ranks share memory, and is at least TOWPATH_SHORTEST_ARRAY. */
+#define TOWPATH_SHORTEST_ARRAY ((size_t)16 << 10)
+size_t towpath_shortest_array(void);
+
 /* Adds an array, which is sent from where it is, without a copy where that is possible. It must not
  * change until the callback, which may be null, is told; that is when no receiver reads it any more.
  * Returns its number in the message, or -1. */

@@ -3,8 +3,17 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
+use towpath_actors::layer::SHORTEST_SENT;
+
+use crate::current::with_runtime;
 use crate::messages::{ReceivedMessage, check_length};
 use crate::types::CMessage;
+
+/// The length from which on arrays are sent faster beside the payload of a message than in it.
+#[unsafe(no_mangle)]
+pub extern "C" fn towpath_shortest_array() -> usize {
+    with_runtime(|runtime| Ok(runtime.shortest_array())).unwrap_or(SHORTEST_SENT)
+}
 
 /// Adds an array to be written, where the library sends it from most easily; the number is that in
 /// the message.

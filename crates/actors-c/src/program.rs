@@ -19,10 +19,6 @@ use crate::types::{CChareId, CEntry, CProgram, CType, PackedBytes, THREADED};
 use crate::value::ReductionValue;
 use crate::writer::{RunningMethod, named};
 
-/// Objects of so many bytes and more are packed beside the payload, where the other rank may read
-/// them.
-const BESIDE: usize = 64 << 10;
-
 const NOT_RESUMED: &str = "its type has no entry method with the flag TOWPATH_RESUMES, with which \
                            it goes on after load balancing";
 
@@ -122,7 +118,7 @@ fn packed(
         unsafe { pack(chare.context, object(target), into.as_mut_ptr().cast(), bytes) };
         outcome()
     };
-    if bytes < BESIDE {
+    if bytes < runtime.shortest_array() {
         let mut message = ActorMessage::new(header, bytes);
         pack(message.payload_mut())?;
         return Ok(message);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 
 use towpath_actors::arrays::{PooledArray, UnreceivedArray};
+use towpath_actors::layer::SHORTEST_SENT;
 use towpath_actors::message::MessageHandle;
 use towpath_actors::{ActorMessage, MachineLayer, MessageArray, WritableArray};
 use towpath_machine::clock;
@@ -20,7 +21,7 @@ use crate::batch::MessageBatch;
 use crate::caller::check_caller;
 use crate::library::{Functions, LibraryAbi, LibraryError, find};
 use crate::requests::{LongReceive, SendMemory};
-use crate::shared::{SharedHeap, SharedMemory};
+use crate::shared::{SHORTEST_SHARED, SharedHeap, SharedMemory};
 use crate::slots::{SLOT_BYTES, Slots, succeeded};
 use crate::watch::RequestWatch;
 
@@ -244,6 +245,13 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
         match self.shared_block(bytes) {
             Some(block) => Box::new(block),
             None => Box::new(PooledArray::new(bytes)),
+        }
+    }
+
+    fn shortest_array(&self) -> usize {
+        match &self.shared {
+            Some(shared) if shared.has_all() => SHORTEST_SHARED,
+            _ => SHORTEST_SENT,
         }
     }
 

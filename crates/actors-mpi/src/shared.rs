@@ -35,6 +35,7 @@ pub(crate) struct SharedMemory {
     given: SharedView,
     /// For each rank, whether it maps the same memory.
     has: Vec<bool>,
+    has_all: bool,
 }
 
 impl SharedMemory {
@@ -54,19 +55,26 @@ impl SharedMemory {
         // SAFETY: every rank gives so many bytes, for which there is room.
         let code = unsafe { (mpi.allgather)(from, count, A::BYTE, into, count, A::BYTE, comm) };
         succeeded("MPI_Allgather", code)?;
-        let has = all.into_iter().map(|other| other != 0 && other == own).collect();
-        Ok(shared.map(|shared| SharedMemory { has, ..shared }))
+        let has: Vec<bool> = all.into_iter().map(|other| other != 0 && other == own).collect();
+        let has_all = has.iter().all(|has| *has);
+        Ok(shared.map(|shared| SharedMemory { has, has_all, ..shared }))
     }
 
     /// Further mappings of the same memory, which no other rank is known to have.
     fn seen(mapping: SharedMapping) -> Option<SharedMemory> {
         let (view, given) = (SharedView::read_only(mapping), SharedView::writable(mapping));
-        Some(SharedMemory { mapping, view: view.ok()?, given: given.ok()?, has: Vec::new() })
+        let (view, given) = (view.ok()?, given.ok()?);
+        Some(SharedMemory { mapping, view, given, has: Vec::new(), has_all: false })
     }
 
     /// Whether another rank maps the same memory.
     pub(crate) fn has(&self, rank: u32) -> bool {
         self.has.get(rank as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether all other ranks map the same memory.
+    pub(crate) fn has_all(&self) -> bool {
+        self.has_all
     }
 
     /// Where an array is in the file that these ranks map; `None` if it is elsewhere.

@@ -9,9 +9,6 @@ use towpath_actors::{ActorHeader, ActorMessage, ChareId, Chares, MessageHandle, 
 use crate::received::MethodMessage;
 use crate::registry::ChareRegistry;
 
-/// Objects of so many bytes and more are packed beside the payload.
-const BESIDE: usize = 64 << 10;
-
 /// The program of this rank.
 pub(crate) struct RustProgram {
     registry: Rc<ChareRegistry>,
@@ -81,7 +78,7 @@ impl Chares for RustProgram {
             packed = guarded(|| chare.pack(object))?;
             Ok(())
         })?;
-        if packed.len() < BESIDE {
+        if packed.len() < runtime.shortest_array() {
             return Ok(ActorMessage::of(header, &packed));
         }
         Ok(ActorMessage::new(header, 0).with_arrays(vec![runtime.copied_array(&packed)]))

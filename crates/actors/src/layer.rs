@@ -5,6 +5,10 @@ use std::time::Duration;
 use crate::arrays::{PooledArray, UnreceivedArray, WritableArray};
 use crate::message::{ActorMessage, MessageHandle};
 
+/// Arrays from this length on are faster as messages of their own than in a payload, into which and
+/// out of which they are copied.
+pub const SHORTEST_SENT: usize = 64 << 10;
+
 /// Carries messages between the ranks of a job. Charm++ calls this its machine layer.
 ///
 /// Messages from one rank to another arrive in the order in which they were sent, except that a
@@ -22,6 +26,11 @@ pub trait MachineLayer {
     /// An array of so many bytes, where the layer sends it from most easily.
     fn array(&mut self, bytes: usize) -> Box<dyn WritableArray> {
         Box::new(PooledArray::new(bytes))
+    }
+
+    /// The length from which on arrays are sent faster beside the payload of a message than in it.
+    fn shortest_array(&self) -> usize {
+        SHORTEST_SENT
     }
 
     /// Sends a message to another rank, and keeps it as long as that takes. It may wait for others

@@ -266,6 +266,12 @@ impl Runtime {
         array.into_array()
     }
 
+    /// The length from which on arrays are sent faster beside the payload of a message than in it.
+    #[must_use]
+    pub fn shortest_array(&self) -> usize {
+        self.state.borrow().layer.shortest_array()
+    }
+
     /// An array for a message, to be written: nobody has to be told.
     #[must_use]
     pub fn new_array(&self, bytes: usize) -> Box<dyn WritableArray> {

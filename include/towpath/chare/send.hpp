@@ -27,7 +27,7 @@ struct NoCopy {
     Callback done;
 
     // A short one is copied into the message, which takes less time.
-    bool is_short() const { return size * sizeof(T) < detail::beside; }
+    bool is_short() const { return !detail::is_beside(size * sizeof(T)); }
 };
 
 template <detail::Plain T>

@@ -40,9 +40,11 @@ struct Error : std::runtime_error {
 
 namespace detail {
 
-// Arrays of messages from this many bytes on are copied beside the payload: receivers on this host
-// read them where they are.
-inline constexpr std::size_t beside = 64 << 10;
+// Whether an array of a message is copied beside the payload: receivers on this host read it where
+// it is.
+inline bool is_beside(std::size_t bytes) {
+    return bytes >= TOWPATH_SHORTEST_ARRAY && bytes >= towpath_shortest_array();
+}
 
 // Values are at any offset; arrays in messages are at multiples of this one from its beginning.
 inline constexpr std::size_t array_alignment = 16;
@@ -236,7 +238,7 @@ public:
     std::uint32_t add_strided(const void *, std::size_t &, std::uintptr_t, std::size_t) {
         return 0;
     }
-    bool copies_beside(std::size_t bytes) const { return is_of_message_ && bytes >= beside; }
+    bool copies_beside(std::size_t bytes) const { return is_of_message_ && is_beside(bytes); }
     // What is measured will be written into a message.
     void of_message() { is_of_message_ = true; }
     void align() { size_ = aligned(size_); }
@@ -290,7 +292,7 @@ public:
         count = bytes / element;
         return static_cast<std::uint32_t>(number);
     }
-    bool copies_beside(std::size_t bytes) const { return message_ && bytes >= beside; }
+    bool copies_beside(std::size_t bytes) const { return message_ && is_beside(bytes); }
 
     void bytes(const void *from, std::size_t count) {
         std::byte *to = room(count);

@@ -17,9 +17,6 @@
 namespace ck {
 
 constexpr std::size_t ARRAY_ALIGNMENT = 16;
-// Arrays are beside the payload from this many bytes on: receivers on this host read them where
-// they are. Shorter ones take less time in the payload.
-constexpr std::size_t BESIDE_FROM = 64 << 10;
 // In bytes; no machine has more.
 constexpr std::size_t LONGEST_ARRAY = std::size_t{1} << 46;
 
@@ -86,7 +83,8 @@ template <class T> inline Array<const T> inside(const T *elements, std::size_t c
 template <class T> class Copied {
 public:
     Copied(const T *elements, std::size_t count)
-        : content(inside(elements, count)), is_beside(bytes() >= BESIDE_FROM) {}
+        : content(inside(elements, count)),
+          is_beside(bytes() >= TOWPATH_SHORTEST_ARRAY && bytes() >= towpath_shortest_array()) {}
     void attach(towpath_message &message) const {
         if (is_beside)
             number = checked(towpath_message_add_copy(&message, content.elements, bytes()));

@@ -2,6 +2,7 @@
 #ifndef TOWPATH_CHARM_POSTS_H
 #define TOWPATH_CHARM_POSTS_H
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -47,7 +48,7 @@ struct PendingArrays {
     const EntryMethod *entry;
     std::vector<PostedArray> arrays;
     std::size_t missing = 0;
-    std::function<towpath_message(const std::vector<PostedArray> &)> marshal;
+    std::function<towpath_message(const PostedArray *)> marshal;
 
     // The method is invoked by a message that names the arrays where they are then. The chare stays
     // on this rank until it runs.
@@ -60,7 +61,7 @@ struct PendingArrays {
             else if (array.bytes != 0)
                 std::memcpy(array.to, array.from, array.bytes);
         }
-        towpath_message then = marshal(arrays);
+        towpath_message then = marshal(arrays.data());
         then.reference = message.reference;
         then.flags |= message.flags & TOWPATH_PRIORITY;
         then.priority = message.priority;

@@ -29,16 +29,32 @@ struct Call {
     template <class M> std::unique_ptr<M> look() const { return std::unique_ptr<M>(take<M>()); }
 };
 
+// Whether the arrays of a message, which is held, are here, and its post method has said where they
+// are to be. Then they are there, and their senders are told.
+template <std::size_t count>
+inline bool place_now(const Call &call, const std::array<PostedArray, count> &arrays) {
+    if (!std::all_of(arrays.begin(), arrays.end(), [](const PostedArray &one) {
+            return one.to != nullptr && (one.from != nullptr || one.bytes == 0);
+        }))
+        return false;
+    for (const PostedArray &one : arrays)
+        if (one.bytes != 0)
+            std::memcpy(one.to, one.from, one.bytes);
+    towpath_message_free(call.message);
+    return true;
+}
+
 // Lets the arrays of a message, which is held, be copied to where its post method says. The chare
 // cannot migrate until its method has run.
+template <std::size_t count>
 inline void place_arrays(const Call &call, const EntryMethod &entry,
-                         std::vector<PostedArray> arrays,
-                         std::function<towpath_message(const std::vector<PostedArray> &)> marshal) {
+                         const std::array<PostedArray, count> &arrays,
+                         std::function<towpath_message(const PostedArray *)> marshal) {
     auto pending = std::make_shared<PendingArrays>();
     pending->message = *call.message;
     pending->id = *call.id;
     pending->entry = &entry;
-    pending->arrays = std::move(arrays);
+    pending->arrays.assign(arrays.begin(), arrays.end());
     pending->marshal = std::move(marshal);
     check(towpath_pin(call.id));
     Posts::all().start(pending);

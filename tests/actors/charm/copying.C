@@ -3,8 +3,9 @@
 #include "copying.decl.h"
 
 CProxy_Main mainProxy;
-// Arrays of at least 64 KiB travel beside the payload; one is that long to the byte.
-static const int CELLS = 4, BIG = 300000, LONG = 16384;
+// Arrays travel beside the payload from 16 KiB on, or from 64 KiB on: this has that many bytes.
+static const int CELLS = 4, BIG = 300000;
+static int LONG = 0;
 
 static std::vector<int> numbers(int n) {
     std::vector<int> all(n);
@@ -32,6 +33,7 @@ public:
     explicit Main(CkArgMsg *m) {
         delete m;
         mainProxy = thisProxy;
+        LONG = towpath_shortest_array() / sizeof(int);
         std::vector<int> a = numbers(BIG);
         cells = CProxy_Cell::ckNew(BIG, a.data(), CELLS);
     }

@@ -108,7 +108,7 @@ impl EntryParameter {
     }
 
     /// A value of this name, handed to a method of the chare.
-    fn handed(&self, value: &str) -> String {
+    pub(super) fn handed(&self, value: &str) -> String {
         match &self.length {
             Some(_) if self.transfer == ArrayTransfer::NoCopyPost => format!("{value}.elements"),
             // It becomes what the method declares: something to read, or to write.

@@ -1,6 +1,7 @@
 //! Methods with `nocopypost` arrays: the post method says where the arrays are to be, and a second
 //! message invokes the method itself.
 
+use super::steps;
 use super::text::{Text, line};
 use crate::ast::{ArrayTransfer, Chare, Entry, EntryParameter};
 
@@ -32,15 +33,22 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
     let names = list.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
     let class = chare.class();
     line!(out, "  ck_call.object<{class}>()->{}({names}, ck_posts.all);", entry.name);
-    out.line(
-        "  ck::place_arrays(ck_call, ck_entry_{number}, {".replace("{number}", &number.to_string()),
-    );
+    line!(out, "  const std::array<ck::PostedArray, {}> ck_arrays = {{", posted.len());
     for (i, one) in posted.iter().enumerate() {
         let (EntryParameter { name, .. }, Some(length)) = (one, &one.length) else { continue };
         let count = format!("static_cast<std::size_t>({length})");
         line!(out, "    ck::posted(ck_from_{name}, {name}, {count}, ck_posts.all[{i}]),");
     }
-    out.line("  }, [=](const std::vector<ck::PostedArray> &ck_arrays) {");
+    out.line("  };");
+    // Other arrays are in the message until the method has run.
+    if list.iter().all(|one| one.length.is_none() || one.transfer == ArrayTransfer::NoCopyPost) {
+        out.line("  if (ck::place_now(ck_call, ck_arrays)) {");
+        define_now(out, chare, number, entry);
+        out.line("  return;");
+        out.line("  }");
+    }
+    line!(out, "  ck::place_arrays(ck_call, ck_entry_{number}, ck_arrays,");
+    out.line("    [=](const ck::PostedArray *ck_arrays) {");
     let mut items = vec!["ck::value(true)".to_owned()];
     let mut number = 0;
     for one in list {
@@ -60,4 +68,22 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
     out.line("  });");
     out.line("  return;");
     out.line("  }");
+}
+
+/// Invokes the method at once: all arrays are where they are to be.
+fn define_now(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
+    let class = chare.class();
+    if steps::has_steps(chare, entry) {
+        let message = entry.parameters.own_message(Some("ck::value(true)"));
+        line!(out, "  towpath_message ck_own = {message};");
+        out.line("  ck_own.reference = ck_call.message->reference;");
+        line!(out, "  ck_call.object<{class}>()->ck_take_{number}(ck_own);");
+        return;
+    }
+    let arguments = entry.parameters.list().iter().map(|one| match one.length {
+        Some(_) => one.name.clone(),
+        None => one.handed(&one.name),
+    });
+    let arguments = arguments.collect::<Vec<_>>().join(", ");
+    line!(out, "  ck_call.object<{class}>()->{}({arguments});", entry.name);
 }
