@@ -125,9 +125,9 @@ pub(crate) fn routes(
 /// A message and its arrays, which it has no more unless others have the message too.
 pub(crate) fn taken(message: MessageHandle) -> (MessageHandle, Vec<MessageArray>) {
     match message {
-        MessageHandle::Owned(message) => {
-            let arrays = message.arrays().to_vec();
-            (message.with_arrays(Vec::new()).into(), arrays)
+        MessageHandle::Owned(mut message) => {
+            let arrays = message.take_arrays();
+            (message.into(), arrays)
         }
         MessageHandle::Shared(message) => {
             let arrays = message.arrays().to_vec();
@@ -145,24 +145,27 @@ pub(crate) fn described(
     arrays: &[MessageArray],
     routes: &[ArrayRoute],
 ) -> ActorMessage {
-    let mut behind = Vec::new();
-    for (array, route) in arrays.iter().zip(routes) {
-        if matches!(route, ArrayRoute::Inside(_)) {
-            behind.extend_from_slice(array.bytes());
-        }
-    }
-    for (array, route) in arrays.iter().zip(routes) {
-        let descriptor = ArrayDescriptor::new(*route, array.bytes().len());
-        behind.extend_from_slice(bytemuck::bytes_of(&descriptor));
-    }
-    behind.extend_from_slice(&(routes.len() as u64).to_ne_bytes());
+    let both = arrays.iter().zip(routes);
+    let inside = both.clone().filter(|(_, route)| matches!(route, ArrayRoute::Inside(_)));
+    let inside = inside.map(|(array, _)| array.bytes());
+    let short: usize = inside.clone().map(<[u8]>::len).sum();
+    let behind = short + routes.len() * size_of::<ArrayDescriptor>() + LAST;
     let mut header = *message.header();
     header.flags |= ARRAYS;
     let payload = message.payload();
-    let described = message.resized(header, payload.len() + behind.len());
-    let mut described = described.with_arrays(Vec::new());
-    described.payload_mut()[..payload.len()].copy_from_slice(payload);
-    described.payload_mut()[payload.len()..].copy_from_slice(&behind);
+    let mut described = message.resized(header, payload.len() + behind);
+    let (into, mut rest) = described.payload_mut().split_at_mut(payload.len());
+    into.copy_from_slice(payload);
+    let mut append = |bytes: &[u8]| {
+        let (into, behind) = std::mem::take(&mut rest).split_at_mut(bytes.len());
+        into.copy_from_slice(bytes);
+        rest = behind;
+    };
+    inside.for_each(&mut append);
+    for (array, route) in both {
+        append(bytemuck::bytes_of(&ArrayDescriptor::new(*route, array.length())));
+    }
+    append(&(routes.len() as u64).to_ne_bytes());
     described
 }
 
@@ -181,20 +184,18 @@ pub(crate) fn undescribed(mut message: ActorMessage) -> Option<(ActorMessage, Ve
     let count = usize::try_from(u64::from_ne_bytes(*last)).ok()?;
     let descriptors = count.checked_mul(size_of::<ArrayDescriptor>())?;
     let (behind, descriptors) = behind.split_at_checked(behind.len().checked_sub(descriptors)?)?;
-    let descriptors: Vec<ArrayDescriptor> = descriptors
-        .chunks_exact(size_of::<ArrayDescriptor>())
-        .map(bytemuck::pod_read_unaligned)
-        .collect();
-    let routed: Option<Vec<(ArrayRoute, usize)>> = descriptors
-        .iter()
-        .map(|one| Some((one.route()?, usize::try_from(one.bytes).ok()?)))
-        .collect();
-    let routed = routed?;
-    let is_inside = |(route, _): &&(ArrayRoute, usize)| matches!(route, ArrayRoute::Inside(_));
-    let mut inside = routed.iter().filter(is_inside);
-    let payload = inside.try_fold(behind.len(), |left, (_, bytes)| left.checked_sub(*bytes))?;
+    let descriptors = descriptors.chunks_exact(size_of::<ArrayDescriptor>());
+    let routed = descriptors.map(|one| {
+        let one: ArrayDescriptor = bytemuck::pod_read_unaligned(one);
+        Some((one.route()?, usize::try_from(one.bytes).ok()?))
+    });
+    let payload = routed.clone().try_fold(behind.len(), |left, one| match one? {
+        (ArrayRoute::Inside(_), bytes) => left.checked_sub(bytes),
+        _ => Some(left),
+    })?;
     let short = &behind[payload..];
-    let incoming = |&(route, bytes): &(ArrayRoute, usize)| {
+    let incoming = |one: Option<(ArrayRoute, usize)>| {
+        let (route, bytes) = one?;
         let memory = match route {
             ArrayRoute::Inside(at) => {
                 let at = usize::try_from(at).ok()?;
@@ -205,8 +206,7 @@ pub(crate) fn undescribed(mut message: ActorMessage) -> Option<(ActorMessage, Ve
         };
         Some(IncomingArray { route, bytes, memory })
     };
-    let arrays: Option<Vec<IncomingArray>> = routed.iter().map(incoming).collect();
-    let arrays = arrays?;
+    let arrays: Vec<IncomingArray> = routed.map(incoming).collect::<Option<_>>()?;
     let mut header = *message.header();
     header.flags &= !ARRAYS;
     message.resize(payload);

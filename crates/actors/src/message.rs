@@ -56,14 +56,14 @@ impl ActorMessage {
     }
 
     /// A message with this header and a payload of so many bytes, whose content is arbitrary, and
-    /// the priority and the arrays of this one.
+    /// the priority of this one.
     #[must_use]
     pub fn resized(&self, header: ActorHeader, payload: usize) -> ActorMessage {
         let front = &self.bytes()[HEADER_BYTES..self.payload_begin()];
         let mut message = ActorMessage::with_bytes(HEADER_BYTES + front.len() + payload);
         message.bytes_mut()[HEADER_BYTES..][..front.len()].copy_from_slice(front);
         *message.header_mut() = header;
-        message.with_arrays(self.arrays().to_vec())
+        message
     }
 
     /// Makes the payload longer by these bytes.
@@ -73,7 +73,7 @@ impl ActorMessage {
         if all > self.buffer().room() {
             let mut longer = ActorMessage::with_bytes(all);
             longer.bytes_mut()[..before].copy_from_slice(self.bytes());
-            let arrays = self.buffer_mut().set_arrays(Vec::new());
+            let arrays = self.take_arrays();
             *self = longer.with_arrays(arrays);
         }
         self.buffer_mut().resize(all);
@@ -167,6 +167,11 @@ impl ActorMessage {
     #[must_use]
     pub fn arrays(&self) -> &[MessageArray] {
         self.buffer().arrays()
+    }
+
+    /// Takes the arrays out of the message.
+    pub fn take_arrays(&mut self) -> Vec<MessageArray> {
+        self.buffer_mut().set_arrays(Vec::new())
     }
 
     /// The message with these arrays instead of its own.

@@ -298,7 +298,7 @@ impl Runtime {
         header.set_kind(MessageKind::Invoke);
         let mut own = message.resized(header, payload.len());
         own.payload_mut().copy_from_slice(payload);
-        let message = Rc::new(own);
+        let message = Rc::new(own.with_arrays(message.arrays().to_vec()));
         let mut moved = Vec::new();
         for index in members {
             let id = ChareId { collection: section.collection, index };

@@ -133,7 +133,7 @@ pub(crate) fn multicast(
     bytes[..length].copy_from_slice(&(list.len() as u64).to_ne_bytes());
     bytes[length..length + list.len()].copy_from_slice(&list);
     bytes[begin..].copy_from_slice(payload);
-    message
+    message.with_arrays(like.arrays().to_vec())
 }
 
 /// The parts and the payload of a multicast; `None` if it is none.
