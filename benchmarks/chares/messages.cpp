@@ -41,8 +41,9 @@ struct Player : Chare<Player> {
         way = chosen;
         buffer.assign(bytes, 1);
         own.assign(bytes, 2);
-        left = rounds(bytes);
-        warm = left / 10 + 2;
+        // The last one of the warm-up is measured too.
+        left = rounds(bytes) - 1;
+        warm = rounds(bytes) / 10 + 2;
         copies = 0;
     }
 

@@ -132,7 +132,8 @@ public:
         way = chosen;
         array.resize(bytes / sizeof(double), 1);
         own.resize(array.size(), 2);
-        left = rounds(way, bytes);
+        // The last one of the warm-up is measured too.
+        left = rounds(way, bytes) - 1;
         warm = 2 - thisIndex;
         contribute(CkCallback(CkIndex_Player::play(), thisProxy[0]));
     }
