@@ -130,6 +130,13 @@ int towpath_message_add_strided(towpath_message *message, const void *data, size
  * short. */
 int towpath_message_add_posted_array(towpath_message *message, const void *data, size_t bytes,
                                      const towpath_callback *done);
+/* The same for an array in the memory of a device, which the MPI library must know. Work that writes
+ * it must be complete. The memory that towpath_place names for it may be that of a device too. */
+int towpath_message_add_device_array(towpath_message *message, const void *data, size_t bytes,
+                                     const towpath_callback *done);
+/* Waits until all work is complete that a stream of CUDA or HIP has, which the process uses. Null is
+ * the default stream. */
+int towpath_synchronize_stream(void *stream);
 /* An array of a message that a method was given, which must not write to it, or of a message that
  * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none, and
  * null with its length if it has not been received. */
@@ -144,7 +151,8 @@ void *towpath_message_own_array(towpath_message *message, uint32_t number, size_
 
 /* Where the first bytes of an array of a message are to be. */
 typedef struct towpath_placement {
-    uint32_t array; /* its number in the message */
+    uint32_t array;        /* its number in the message */
+    uint32_t is_on_device; /* whether the memory is that of a device */
     void *memory;
     size_t bytes; /* as many as the array has, or fewer */
 } towpath_placement;

@@ -23,7 +23,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent / "device"))
 import environments  # noqa: E402
+import run as stub_driver  # noqa: E402
 
 CARGO = os.environ.get("CARGO", "cargo")
 BUILD = [CARGO, "build", "-q", "-p", "towpath-charmc"]
@@ -32,7 +34,9 @@ TRANSLATOR = TARGET / "debug/towpath-charmc"
 HEADERS = environments.ROOT / "include/towpath/charm++"
 RANKS = (1, 2, 3, 4)
 # Programs whose arrays travel in other ways between ranks that share no memory.
-APART = ("copying", "direct", "lending", "zerocopy")
+APART = ("copying", "devices", "direct", "lending", "zerocopy")
+# Programs with memory of devices, which MPICH's wheel does not know; they use the stub driver.
+ON_DEVICES = ("devices",)
 # Other jobs of some programs, one after another: ranks, words, status, what is said.
 JOBS = {
     "balancing": [
@@ -56,6 +60,7 @@ FAILURES = "failures"
 # `timeout` gives others.
 FAILED = 1
 KILLED = {"writes": 128 + signal.SIGSEGV}
+STUB = HERE.parent / "device/stub"
 BENCHMARKS = environments.ROOT / "benchmarks/chares"
 
 # Cases of failures.C, on two ranks, and what is said.
@@ -116,25 +121,34 @@ def compiled(source, prefix, directory):
             return f"translating {interface.name}:\n{said}"
     words = ["-language", "charm++", *WARNINGS, f"-I{HEADERS}", f"-I{source.parent}"]
     words += ["-o", source.stem, source]
+    if source.stem in ON_DEVICES:
+        words += [f"-I{STUB}", f"-L{stub_driver.build()}", "-l:libcuda.so.1"]
     status, said = run([*charmc, *words], directory, 120)
     return f"compiling:\n{said}" if status != 0 or said else None
 
 
 def run_job(source, prefix, directory, ranks, *arguments):
     words = ["--charmrun", "--prefix", prefix, f"+p{ranks}", f"./{source.stem}", *arguments]
-    return run([TRANSLATOR, *words, "++local"], directory, 30)
+    settings = {}
+    if source.stem in ON_DEVICES:
+        settings["LD_LIBRARY_PATH"] = str(stub_driver.DIRECTORY)
+    return run([TRANSLATOR, *words, "++local"], directory, 30, **settings)
 
 
 def run_apart(source, prefix, directory):
     """Runs a program on MPICH, and on two hosts: where, its status, and what it said."""
-    peer = environments.venv("mpich")
-    words = [peer / "bin/mpiexec", "-n", 2, f"./{source.stem}"]
-    paths = f"{prefix / 'lib'}:{peer / 'lib'}"
-    settings = {"LD_LIBRARY_PATH": paths, "LD_PRELOAD": str(peer / "lib/libmpi_abi.so.1")}
-    yield "MPICH", *run(words, directory, 30, **settings)
+    paths = [str(prefix / "lib")]
+    if source.stem in ON_DEVICES:
+        paths.append(str(stub_driver.DIRECTORY))
+    else:
+        peer = environments.venv("mpich")
+        words = [peer / "bin/mpiexec", "-n", 2, f"./{source.stem}"]
+        settings = {"LD_LIBRARY_PATH": f"{paths[0]}:{peer / 'lib'}",
+                    "LD_PRELOAD": str(peer / "lib/libmpi_abi.so.1")}
+        yield "MPICH", *run(words, directory, 30, **settings)
     words = [sys.executable, HERE.parent / "hosts/hosts.py", "--hosts", 2, "--", "sh", "-c",
              environments.ON_HOSTS, prefix / "bin/mpiexec", "-n", 4, f"./{source.stem}"]
-    yield "two hosts", *run(words, directory, 30, LD_LIBRARY_PATH=str(prefix / "lib"))
+    yield "two hosts", *run(words, directory, 30, LD_LIBRARY_PATH=":".join(paths))
 
 
 def tested(source, prefix, directory):

@@ -13,6 +13,7 @@
 //!    held          arrays of messages that the program writes to
 //!    placing       arrays that arrive in memory of the program
 //!    strided       arrays that an MPI datatype describes
+//!    streams       streams of devices
 //!  program         what the runtime asks of the program's functions
 //!    registry      types, entry methods and reducers, and their numbers
 //!    value         values of reductions that the program's functions combine
@@ -38,6 +39,7 @@ pub mod priorities;
 pub mod program;
 pub mod registry;
 pub mod sections;
+pub mod streams;
 pub mod strided;
 pub mod threads;
 pub mod types;

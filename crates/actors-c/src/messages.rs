@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use towpath_actors::arrays::kept;
+use towpath_actors::arrays::{DeviceMemory, kept};
 use towpath_actors::message::{
     HEADER_BYTES, LONG_PRIORITY, MessageKind, MessageMemory, PRIORITY, SECTION,
 };
@@ -164,24 +164,39 @@ impl CMessage {
     }
 }
 
-/// An array in the memory of the program, which does not change it until it is told.
+/// An array in the memory of the program, or of a device, which the program does not change until
+/// it is told.
 #[derive(Debug)]
 pub(crate) struct ProgramArray {
     data: *const u8,
     bytes: usize,
+    is_on_device: bool,
 }
 
 impl ProgramArray {
     /// So many bytes of the program, which does not change them until it is told.
     pub(crate) fn new(data: *const c_void, bytes: usize) -> ProgramArray {
-        ProgramArray { data: data.cast(), bytes }
+        ProgramArray { data: data.cast(), bytes, is_on_device: false }
+    }
+
+    /// The same in the memory of a device.
+    pub(crate) fn on_device(data: *const c_void, bytes: usize) -> ProgramArray {
+        ProgramArray { is_on_device: true, ..ProgramArray::new(data, bytes) }
     }
 }
 
 impl ArrayMemory for ProgramArray {
     fn bytes(&self) -> &[u8] {
+        if self.is_on_device {
+            return &[];
+        }
         // SAFETY: the program has said that so many bytes are there, and leaves them as they are.
         unsafe { bytes(self.data.cast(), self.bytes) }
+    }
+
+    fn device(&self) -> Option<DeviceMemory> {
+        let device = DeviceMemory { at: self.data.cast_mut(), bytes: self.bytes };
+        self.is_on_device.then_some(device)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
+use towpath_actors::arrays::DeviceMemory;
 use towpath_actors::message::MessageKind;
 use towpath_actors::persistent::ChannelMemory;
 use towpath_actors::posted::ArrayPlacement;
@@ -16,24 +17,38 @@ use crate::messages::{
 };
 use crate::types::{CCallback, CChannel, CChareId, CMessage, CPlacement};
 
-/// Memory of the program, which the library fills.
+/// Memory of the program, or of a device, which the library fills.
 #[derive(Clone, Copy, Debug)]
 struct ProgramMemory {
     at: *mut u8,
     bytes: usize,
+    is_on_device: bool,
+}
+
+impl ProgramMemory {
+    fn new(at: *mut c_void, bytes: usize) -> ProgramMemory {
+        ProgramMemory { at: at.cast(), bytes, is_on_device: false }
+    }
 }
 
 impl ArrayMemory for ProgramMemory {
     fn bytes(&self) -> &[u8] {
+        if self.is_on_device {
+            return &[];
+        }
         // SAFETY: so many bytes of the program are there until it is told, and nobody writes to
         // them but the library, which has no slice to write to while this one exists.
         unsafe { bytes(self.at.cast(), self.bytes) }
+    }
+
+    fn device(&self) -> Option<DeviceMemory> {
+        self.is_on_device.then_some(DeviceMemory { at: self.at, bytes: self.bytes })
     }
 }
 
 impl WritableArray for ProgramMemory {
     fn bytes_mut(&mut self) -> &mut [u8] {
-        if self.bytes == 0 {
+        if self.bytes == 0 || self.is_on_device {
             return &mut [];
         }
         // SAFETY: as in `bytes`; this is the only slice of them.
@@ -63,6 +78,22 @@ pub unsafe extern "C" fn towpath_message_add_posted_array(
     done: *const CCallback,
 ) -> c_int {
     let array = ProgramArray::new(data, length);
+    // SAFETY: the pointers are as the header says.
+    unsafe { add_program_array(message, array, done, Runtime::posted_array) }
+}
+
+/// The same in the memory of a device.
+///
+/// # Safety
+/// As for `towpath_message_add_array`, but nobody else than the MPI library reads the array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn towpath_message_add_device_array(
+    message: *mut CMessage,
+    data: *const c_void,
+    length: usize,
+    done: *const CCallback,
+) -> c_int {
+    let array = ProgramArray::on_device(data, length);
     // SAFETY: the pointers are as the header says.
     unsafe { add_program_array(message, array, done, Runtime::posted_array) }
 }
@@ -119,7 +150,9 @@ pub unsafe extern "C" fn towpath_place(
             let array = array.ok_or_else(|| {
                 format!("the message has {} arrays, but {} was placed", arrays.len(), one.array)
             })?;
-            let memory = ProgramMemory { at: one.memory.cast(), bytes: one.bytes };
+            let is_on_device = one.is_on_device != 0;
+            let memory =
+                ProgramMemory { is_on_device, ..ProgramMemory::new(one.memory, one.bytes) };
             Ok((array, Box::new(memory) as Box<dyn WritableArray>))
         };
         let placements = placements.iter().map(placement);
@@ -154,7 +187,7 @@ pub unsafe extern "C" fn towpath_open_channel(
     status(with_runtime(|runtime| {
         check_length(length)?;
         runtime.pin(id.id()?).map_err(sentence)?;
-        let memory = ProgramMemory { at: memory.cast(), bytes: length };
+        let memory = ProgramMemory::new(memory, length);
         let opened = runtime.open_channel(Box::new(memory), length);
         // SAFETY: the caller has memory for the name.
         unsafe { channel.write(CChannel::new(id, opened)) };

@@ -99,7 +99,12 @@ pub(crate) fn routes(
     let descriptors = size_of::<ArrayDescriptor>() * arrays.len();
     let mut inside = 0;
     let room = SLOT_BYTES.saturating_sub(message + descriptors + LAST);
+    let tag = |count: u64| FIRST_TAG + (count % TAGS) as i32;
     let route = |array: &MessageArray| {
+        if array.device().is_some() {
+            *count += 1;
+            return ArrayRoute::Posted(tag(*count));
+        }
         let bytes = array.bytes();
         if bytes.len() <= SHORT && inside + bytes.len() <= room {
             let at = inside as u64;
@@ -114,7 +119,7 @@ pub(crate) fn routes(
                 ArrayRoute::Shared { offset, name: *count, is_given }
             }
             None => {
-                let tag = FIRST_TAG + (*count % TAGS) as i32;
+                let tag = tag(*count);
                 if array.is_posted() { ArrayRoute::Posted(tag) } else { ArrayRoute::Sent(tag) }
             }
         }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use towpath_actors::arrays::{PooledArray, UnreceivedArray};
 use towpath_actors::layer::SHORTEST_SENT;
 use towpath_actors::message::MessageHandle;
-use towpath_actors::{ActorMessage, MachineLayer, MessageArray, WritableArray};
+use towpath_actors::{ActorMessage, ArrayMemory, MachineLayer, MessageArray, WritableArray};
 use towpath_machine::clock;
 
 use crate::abi::{BinaryInterface, Mpich, Standard};
@@ -267,6 +267,11 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
     ) {
         let started = self.fill(arrays, then);
         self.or_abort(started);
+    }
+
+    fn copy(&mut self, array: &dyn ArrayMemory, memory: &mut dyn WritableArray) {
+        let copied = self.copy_array(array, memory);
+        self.or_abort(copied);
     }
 
     fn shared_place(&self, memory: &[u8]) -> Option<u64> {

@@ -36,6 +36,7 @@ mod arrays;
 mod batch;
 mod caller;
 pub mod datatype;
+mod device;
 #[cfg(test)]
 mod fake;
 mod layer;

@@ -41,8 +41,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
             return Ok(());
         };
         let mut memory = PooledArray::new(array.bytes);
-        let (mut request, mut status) =
-            (self.receive_announced(array, memory.bytes_mut())?, A::EMPTY);
+        let (mut request, mut status) = (self.receive_announced(array, &mut memory)?, A::EMPTY);
         // SAFETY: the request is active, and the status is local. The array was announced, so it
         // has been sent.
         succeeded("MPI_Wait", unsafe { (self.mpi.wait)(&mut request, &mut status) })?;
@@ -54,9 +53,10 @@ impl<A: BinaryInterface> MpiLayer<A> {
     fn receive_announced(
         &self,
         array: AnnouncedArray,
-        memory: &mut [u8],
+        memory: &mut dyn WritableArray,
     ) -> Result<A::Handle, LibraryError> {
-        irecv(&self.mpi, memory, array.from, array.tag, self.long)
+        let place = (memory.address(), memory.length());
+        irecv(&self.mpi, place, array.from, array.tag, self.long)
     }
 
     /// Receives arrays into memory of the program, and then lets a message arrive.
@@ -70,10 +70,10 @@ impl<A: BinaryInterface> MpiLayer<A> {
             let array = self.unreceived.remove(&name).ok_or(LibraryError::Unknown)?;
             let mut received = self.early.remove(&name);
             if received.is_none() {
-                let into = if memory.length() < array.bytes {
-                    received.insert(PooledArray::new(array.bytes)).bytes_mut()
+                let into: &mut dyn WritableArray = if memory.length() < array.bytes {
+                    received.insert(PooledArray::new(array.bytes))
                 } else {
-                    memory.bytes_mut()
+                    &mut *memory
                 };
                 requests.push_back(self.receive_announced(array, into)?);
             }
@@ -107,7 +107,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
                 Some(memory) => memory,
                 None => {
                     let mut memory = PooledArray::new(announced.bytes);
-                    requests.push_back(self.receive_announced(announced, memory.bytes_mut())?);
+                    requests.push_back(self.receive_announced(announced, &mut memory)?);
                     memory
                 }
             };
@@ -140,7 +140,7 @@ impl<A: BinaryInterface> MpiLayer<A> {
             return Ok(());
         }
         let mut memory = PooledArray::new(array.bytes);
-        let request = self.receive_announced(array, memory.bytes_mut())?;
+        let request = self.receive_announced(array, &mut memory)?;
         let header = ActorHeader::new(MessageKind::Invoke, 0, None, 0);
         self.receives.push_back(LongReceive {
             from: array.from,

@@ -78,7 +78,11 @@ impl<A: BinaryInterface> MpiLayer<A> {
     pub(crate) fn received(&mut self) -> Result<Option<(u32, ActorMessage)>, LibraryError> {
         let Some(receive) = self.receives.pop_front() else { return Ok(None) };
         let LongReceive { from, message, arrays, filled, end, .. } = receive;
-        filled.into_iter().for_each(FilledMemory::fill);
+        for FilledMemory { mut memory, received } in filled {
+            if let Some(received) = received {
+                self.copy_array(&received, &mut *memory)?;
+            }
+        }
         let message = if arrays.is_empty() {
             message
         } else {
@@ -124,7 +128,8 @@ impl<A: BinaryInterface> MpiLayer<A> {
                 ArrayRoute::Sent(tag) | ArrayRoute::Posted(tag) => {
                     self.free_tag(from, tag)?;
                     let mut memory = PooledArray::new(array.bytes);
-                    requests.push_back(irecv(&self.mpi, memory.bytes_mut(), from, tag, self.long)?);
+                    let into = (memory.bytes_mut().as_mut_ptr(), array.bytes);
+                    requests.push_back(irecv(&self.mpi, into, from, tag, self.long)?);
                     ArrivingArray::Receiving(memory)
                 }
                 ArrayRoute::Inside(_) | ArrayRoute::Shared { .. } => {
@@ -164,7 +169,8 @@ impl<A: BinaryInterface> MpiLayer<A> {
             return Err(LibraryError::Unknown);
         }
         let mut message = ActorMessage::with_bytes(bytes);
-        let request = irecv(&self.mpi, message.bytes_mut(), from, MESSAGE, self.long)?;
+        let into = (message.bytes_mut().as_mut_ptr(), bytes);
+        let request = irecv(&self.mpi, into, from, MESSAGE, self.long)?;
         self.receives.push_back(LongReceive {
             from,
             message,

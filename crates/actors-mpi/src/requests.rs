@@ -29,15 +29,25 @@ impl SendMemory {
         SendMemory::Number(Box::new(number.to_ne_bytes()))
     }
 
+    /// Where it is, and how many bytes it has.
     #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
+    pub(crate) fn place(&self) -> (*const u8, usize) {
+        let bytes = match self {
             SendMemory::Message(message) => message.bytes(),
             SendMemory::WithoutPrefix(message) => &message.bytes()[PREFIX_BYTES..],
             SendMemory::Batch(batch) => batch.bytes(),
             SendMemory::Number(bytes) => &bytes[..],
-            SendMemory::Array(array) => array.bytes(),
-        }
+            SendMemory::Array(array) => return place_of(&**array),
+        };
+        (bytes.as_ptr(), bytes.len())
+    }
+}
+
+/// Where an array is, and how many bytes it has.
+pub(crate) fn place_of(array: &dyn ArrayMemory) -> (*const u8, usize) {
+    match array.device() {
+        Some(device) => (device.at, device.bytes),
+        None => (array.bytes().as_ptr(), array.bytes().len()),
     }
 }
 
@@ -87,27 +97,17 @@ pub(crate) struct FilledMemory {
     pub(crate) received: Option<PooledArray>,
 }
 
-impl FilledMemory {
-    /// The array has been received.
-    pub(crate) fn fill(mut self) {
-        if let Some(received) = &self.received {
-            let bytes = self.memory.length();
-            self.memory.bytes_mut().copy_from_slice(&received.bytes()[..bytes]);
-        }
-    }
-}
-
-/// Starts to receive so many bytes. The memory is on the heap or the program's, and the layer keeps
-/// it until the request is complete, or for ever.
+/// Starts to receive so many bytes. The memory is on the heap, the program's or a device's, and the
+/// layer keeps it until the request is complete, or for ever.
 pub(crate) fn irecv<A: BinaryInterface>(
     mpi: &Functions<A>,
-    into: &mut [u8],
+    (into, bytes): (*mut u8, usize),
     from: u32,
     tag: c_int,
     comm: A::Handle,
 ) -> Result<A::Handle, LibraryError> {
-    let (count, mut request) = (into.len() as i64, A::REQUEST_NULL);
-    let (into, from) = (into.as_mut_ptr().cast(), from.cast_signed());
+    let (count, mut request) = (bytes as i64, A::REQUEST_NULL);
+    let (into, from) = (into.cast(), from.cast_signed());
     // SAFETY: so many bytes are there, and nobody moves or frees them: see `LongReceive` and
     // `drop`.
     let code = unsafe { (mpi.irecv_c)(into, count, A::BYTE, from, tag, comm, &mut request) };

@@ -56,17 +56,17 @@ impl<A: BinaryInterface> MpiLayer<A> {
         tag: c_int,
         comm: A::Handle,
     ) -> (c_int, A::Handle) {
-        let (bytes, to) = (memory.bytes(), to.cast_signed());
-        let (from, mut request) = (bytes.as_ptr().cast(), A::REQUEST_NULL);
-        self.sent_bytes += bytes.len() as u64;
+        let ((from, bytes), to) = (memory.place(), to.cast_signed());
+        let (from, mut request) = (from.cast(), A::REQUEST_NULL);
+        self.sent_bytes += bytes as u64;
         // SAFETY: the bytes are on the heap or in the program's array, and the caller keeps them
         // until the request is complete, or for ever: see `drop`.
         let code = unsafe {
-            if bytes.len() <= SLOT_BYTES {
-                let count = bytes.len() as c_int;
+            if bytes <= SLOT_BYTES {
+                let count = bytes as c_int;
                 (self.mpi.isend)(from, count, A::BYTE, to, tag, comm, &mut request)
             } else {
-                let count = bytes.len() as i64;
+                let count = bytes as i64;
                 (self.mpi.isend_c)(from, count, A::BYTE, to, tag, comm, &mut request)
             }
         };
@@ -149,6 +149,9 @@ impl<A: BinaryInterface> MpiLayer<A> {
     /// An array as it is sent to a rank: a copy in shared memory of one that is in private memory
     /// and not very long, because the MPI library would copy it twice.
     pub(crate) fn sent_array(&self, array: MessageArray, to: u32) -> MessageArray {
+        if array.device().is_some() {
+            return array;
+        }
         let bytes = array.bytes();
         let is_elsewhere = |shared: &SharedMemory| {
             bytes.len() <= LONGEST_COPY && shared.has(to) && shared.offset_of(bytes).is_none()

@@ -8,14 +8,28 @@ use std::rc::Rc;
 use crate::callback::ChareCallback;
 use crate::pool::{self, Block};
 
+/// Memory of a device, which only the layer below reads and writes.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceMemory {
+    /// Its address.
+    pub at: *mut u8,
+    /// How many bytes it has.
+    pub bytes: usize,
+}
+
 /// Memory of an array. It does not change as long as this exists.
 pub trait ArrayMemory: fmt::Debug {
-    /// Its bytes; none if it has not been received.
+    /// Its bytes; none if it has not been received, or is memory of a device.
     fn bytes(&self) -> &[u8];
 
     /// How many bytes it has, also if it has not been received.
     fn length(&self) -> usize {
-        self.bytes().len()
+        self.device().map_or_else(|| self.bytes().len(), |device| device.bytes)
+    }
+
+    /// The memory, if it is that of a device.
+    fn device(&self) -> Option<DeviceMemory> {
+        None
     }
 
     /// Whether the method that gets the message says where the array is to be
@@ -97,8 +111,13 @@ impl Drop for PooledArray {
 
 /// An array that is being written, before it is part of a message.
 pub trait WritableArray: ArrayMemory {
-    /// Its bytes, to be written.
+    /// Its bytes, to be written; none if it is memory of a device.
     fn bytes_mut(&mut self) -> &mut [u8];
+
+    /// The address of its bytes, or of its memory of a device.
+    fn address(&mut self) -> *mut u8 {
+        self.device().map_or_else(|| self.bytes_mut().as_mut_ptr(), |device| device.at)
+    }
 
     /// The array, which nobody changes any more.
     fn into_array(self: Box<Self>) -> MessageArray;
@@ -117,10 +136,12 @@ impl WritableArray for PooledArray {
 /// An array of a message, which several places may hold.
 pub type MessageArray = Rc<dyn ArrayMemory>;
 
-/// An array that may be held as long as one likes: a copy, if somebody waits for it.
+/// An array that may be held as long as one likes: a copy, if somebody waits for it and it is not
+/// memory of a device.
 #[must_use]
 pub fn kept(array: &MessageArray) -> MessageArray {
-    if array.is_borrowed() { Rc::new(PooledArray::of(array.bytes())) } else { array.clone() }
+    let is_copied = array.is_borrowed() && array.device().is_none();
+    if is_copied { Rc::new(PooledArray::of(array.bytes())) } else { array.clone() }
 }
 
 /// Arrays that the program may change again: whom to tell.
@@ -153,6 +174,10 @@ impl ArrayMemory for SentArray {
 
     fn is_borrowed(&self) -> bool {
         true
+    }
+
+    fn device(&self) -> Option<DeviceMemory> {
+        self.memory.device()
     }
 
     fn is_posted(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::arrays::{PooledArray, UnreceivedArray, WritableArray};
+use crate::arrays::{ArrayMemory, PooledArray, UnreceivedArray, WritableArray};
 use crate::message::{ActorMessage, MessageHandle};
 
 /// Arrays from this length on are faster as messages of their own than in a payload, into which and
@@ -49,6 +49,13 @@ pub trait MachineLayer {
         then: ActorMessage,
     ) {
         debug_assert!(arrays.is_empty(), "{then:?} waits for arrays that were received");
+    }
+
+    /// Copies the beginning of an array, which has been received, to memory that has no more bytes.
+    /// Only a layer that knows devices is asked for their memory.
+    fn copy(&mut self, array: &dyn ArrayMemory, memory: &mut dyn WritableArray) {
+        let into = memory.bytes_mut();
+        into.copy_from_slice(&array.bytes()[..into.len()]);
     }
 
     /// Where memory of this rank is in what the ranks of its host share, if it is there.

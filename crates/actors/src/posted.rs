@@ -68,8 +68,7 @@ impl Runtime {
             if let Some(name) = array.unreceived() {
                 unreceived.push((name, memory));
             } else {
-                let bytes = memory.length();
-                memory.bytes_mut().copy_from_slice(&array.bytes()[..bytes]);
+                self.state.borrow_mut().layer.copy(&*array, &mut *memory);
             }
         }
         if unreceived.is_empty() {

@@ -219,7 +219,14 @@ impl Parameters {
     #[must_use]
     pub fn has_posted(&self) -> bool {
         matches!(self, Parameters::Marshalled(list)
-            if list.iter().any(|one| one.transfer == ArrayTransfer::NoCopyPost))
+            if list.iter().any(|one| one.transfer.is_posted()))
+    }
+
+    /// Whether arrays are in the memory of devices.
+    #[must_use]
+    pub fn has_on_device(&self) -> bool {
+        matches!(self, Parameters::Marshalled(list)
+            if list.iter().any(|one| one.transfer == ArrayTransfer::NoCopyDevice))
     }
 }
 
@@ -232,6 +239,16 @@ pub enum ArrayTransfer {
     NoCopy,
     /// `nocopypost`: from the sender's memory into memory that the receiver names.
     NoCopyPost,
+    /// `nocopydevice`: the same between devices.
+    NoCopyDevice,
+}
+
+impl ArrayTransfer {
+    /// Whether the receiver names the memory.
+    #[must_use]
+    pub fn is_posted(self) -> bool {
+        matches!(self, ArrayTransfer::NoCopyPost | ArrayTransfer::NoCopyDevice)
+    }
 }
 
 /// A value that an entry method gets.

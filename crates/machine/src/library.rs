@@ -20,6 +20,19 @@ pub unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Result<*mut c_void, St
     }
 }
 
+/// Looks up a function of a library that the process has loaded, and that stays loaded then; `None`
+/// if it has no such library or function.
+pub fn loaded_symbol(library: &CStr, name: &CStr) -> Option<NonNull<c_void>> {
+    // SAFETY: the name is a C string. What is loaded already runs no initializers, and the handle is
+    // never closed.
+    let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+    if handle.is_null() {
+        return None;
+    }
+    // SAFETY: the library is open.
+    NonNull::new(unsafe { symbol(handle, name) }.ok()?)
+}
+
 /// Looks up a symbol in the program and the libraries that it was started with.
 pub fn global_symbol(name: &CStr) -> Option<NonNull<c_void>> {
     // SAFETY: `name` is a C string.
@@ -58,5 +71,8 @@ mod tests {
         assert_eq!(loader_error(), "the loader gives no reason", "it is told once");
         assert!(global_symbol(c"getpid").is_some());
         assert_eq!(global_symbol(c"no_such_function"), None);
+        assert!(loaded_symbol(c"libc.so.6", c"getpid").is_some());
+        assert_eq!(loaded_symbol(c"libc.so.6", c"no_such_function"), None);
+        assert_eq!(loaded_symbol(c"no_such_library.so.1", c"getpid"), None);
     }
 }

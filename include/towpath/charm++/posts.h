@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "devices.h"
 #include "proxies.h"
 #include "zerocopy.h"
 
@@ -24,12 +25,13 @@ struct CkNcpyBufferPost {
 
 namespace ck {
 
-template <std::size_t count> struct ArrayPosts {
+template <std::size_t count, class Post> struct ArrayPosts {
     ArrayPosts() {
-        for (std::size_t i = 0; i < count; ++i)
-            all[i].ck_left = static_cast<int>(count - i);
+        if constexpr (std::is_same_v<Post, CkNcpyBufferPost>)
+            for (std::size_t i = 0; i < count; ++i)
+                all[i].ck_left = static_cast<int>(count - i);
     }
-    CkNcpyBufferPost all[count];
+    Post all[count];
 };
 
 // An array of a message, and where it is to be.
@@ -39,6 +41,9 @@ struct PostedArray {
     std::size_t bytes;
     void *to;
     CkNcpyBufferPost post;
+    bool is_on_device = false;
+    // Whose work may use the memory before.
+    cudaStream_t stream = nullptr;
 };
 
 // A message whose arrays are not all where they are to be.
@@ -55,9 +60,11 @@ struct PendingArrays {
     void complete() {
         std::vector<towpath_placement> placements;
         for (const PostedArray &array : arrays) {
+            if (array.is_on_device)
+                synchronize(array.stream);
             if (array.number >= 0)
-                placements.push_back({static_cast<std::uint32_t>(array.number), array.to,
-                                      array.bytes});
+                placements.push_back({static_cast<std::uint32_t>(array.number),
+                                      array.is_on_device, array.to, array.bytes});
             else if (array.bytes != 0)
                 std::memcpy(array.to, array.from, array.bytes);
         }
@@ -145,6 +152,14 @@ inline PostedArray posted(const Array<T> &from, T *to, std::size_t count,
         fail("a post method expects an array of " + std::to_string(count) +
              " elements, but " + std::to_string(from.count) + " were sent");
     return {from.elements, from.number, count * sizeof(T), to, post};
+}
+template <class T>
+inline PostedArray posted(const Array<T> &from, T *to, std::size_t count,
+                          const CkDeviceBufferPost &post) {
+    PostedArray array = posted(from, to, count, CkNcpyBufferPost());
+    array.is_on_device = true;
+    array.stream = post.cuda_stream;
+    return array;
 }
 template <class T> inline Array<const T> placed(const PostedArray &array) {
     return placed(static_cast<const T *>(array.to), array.bytes / sizeof(T));

@@ -98,6 +98,18 @@ namespace ck {
 // Whether an array is lent, and whether its receiver says where it is to be.
 enum class Lending { Now, Posted, Never };
 
+// Calls the callback of a buffer, if it has one, once so many bytes of it can be used again.
+template <class Buffer> inline towpath_callback telling(const Buffer &buffer, std::size_t bytes) {
+    towpath_callback done = {};
+    if (buffer.cb.isInvalid())
+        return done;
+    done.kind = TOWPATH_CALL_FUNCTION;
+    done.rank = towpath_rank();
+    done.function = Functions::all().add_once(
+        [buffer, bytes](const void *, std::size_t) { buffer.ck_tell(bytes); });
+    return done;
+}
+
 // An array to send from the memory of the sender, who is told when it can be used again. A short
 // one is copied, which takes less time.
 template <class T> class Lent : public Copied<T> {
@@ -110,15 +122,7 @@ public:
     void attach(towpath_message &message) const {
         if (!this->is_beside)
             return;
-        towpath_callback done = {};
-        if (!buffer.cb.isInvalid()) {
-            done.kind = TOWPATH_CALL_FUNCTION;
-            done.rank = towpath_rank();
-            done.function = Functions::all().add_once(
-                [buffer = buffer, bytes = this->bytes()](const void *, std::size_t) {
-                    buffer.ck_tell(bytes);
-                });
-        }
+        const towpath_callback done = telling(buffer, this->bytes());
         auto add = is_posted ? towpath_message_add_posted_array : towpath_message_add_array;
         this->number = this->checked(add(&message, buffer.ptr, this->bytes(), &done));
     }

@@ -2,25 +2,34 @@
 
 use crate::ast::{ArrayTransfer, EntryParameter, Parameters};
 
-/// How messages have arrays: those that are copied, those that are lent, and those that are lent
-/// and whose receiver says where they are to be.
+/// How messages have arrays: those that are copied, those that are lent, those that are lent and
+/// whose receiver says where they are to be, and such ones on devices.
 struct Marshalling {
     copied: &'static str,
     lent: &'static str,
     posted: &'static str,
+    device: &'static str,
 }
 
 /// Messages of proxies' methods.
-const SENT: Marshalling =
-    Marshalling { copied: "ck::copied", lent: "ck::lent", posted: "ck::lent_posted" };
+const SENT: Marshalling = Marshalling {
+    copied: "ck::copied",
+    lent: "ck::lent",
+    posted: "ck::lent_posted",
+    device: "ck::lent_on_device",
+};
 
-/// Messages with all parameters in their payload.
+/// Messages of constructors, with all parameters in their payload.
 const TAKEN: Marshalling =
-    Marshalling { copied: "ck::inside", lent: "ck::taken", posted: "ck::taken" };
+    Marshalling { copied: "ck::inside", lent: "ck::taken", posted: "ck::taken", ..SENT };
 
 /// Messages that a chare invokes its own method by, which has the memory that was posted.
-const OWN: Marshalling =
-    Marshalling { copied: "ck::inside", lent: "ck::inside", posted: "ck::placed" };
+const OWN: Marshalling = Marshalling {
+    copied: "ck::inside",
+    lent: "ck::inside",
+    posted: "ck::placed",
+    device: "ck::placed",
+};
 
 /// Types that are handed on by value.
 const PLAIN: &[&str] = &[
@@ -65,6 +74,7 @@ impl EntryParameter {
         let EntryParameter { type_name, name, .. } = self;
         match (&self.length, self.transfer) {
             (Some(_), ArrayTransfer::Copied) => format!("const {type_name} *{name}"),
+            (Some(_), ArrayTransfer::NoCopyDevice) => format!("const CkDeviceBuffer &{name}"),
             (Some(_), _) => format!("const CkNcpyBuffer &{name}"),
             (None, _) if self.is_plain() => format!("{type_name} {name}"),
             (None, _) => format!("const {type_name} &{name}"),
@@ -89,16 +99,14 @@ impl EntryParameter {
             ArrayTransfer::Copied => marshalling.copied,
             ArrayTransfer::NoCopy => marshalling.lent,
             ArrayTransfer::NoCopyPost => marshalling.posted,
+            ArrayTransfer::NoCopyDevice => marshalling.device,
         };
         format!("{how}<{type_name}>({name}, static_cast<std::size_t>({length}))")
     }
 
     /// How it is read out of a message.
     pub(super) fn read(&self, reader: &str) -> String {
-        match (&self.length, self.transfer) {
-            (Some(_), ArrayTransfer::NoCopyPost) => self.read_by(reader, "array"),
-            _ => self.read_by(reader, "received"),
-        }
+        self.read_by(reader, if self.transfer.is_posted() { "array" } else { "received" })
     }
 
     /// The same, by this function if it is an array.
@@ -110,7 +118,7 @@ impl EntryParameter {
     /// A value of this name, handed to a method of the chare.
     pub(super) fn handed(&self, value: &str) -> String {
         match &self.length {
-            Some(_) if self.transfer == ArrayTransfer::NoCopyPost => format!("{value}.elements"),
+            Some(_) if self.transfer.is_posted() => format!("{value}.elements"),
             // It becomes what the method declares: something to read, or to write.
             Some(_) => value.to_owned(),
             None if self.reference || self.is_plain() => value.to_owned(),

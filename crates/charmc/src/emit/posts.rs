@@ -1,4 +1,4 @@
-//! Methods with `nocopypost` arrays: the post method says where the arrays are to be, and a second
+//! Methods with `nocopypost` or `nocopydevice` arrays: the post method says where the arrays are to be, and a second
 //! message invokes the method itself.
 
 use super::steps;
@@ -8,8 +8,7 @@ use crate::ast::{ArrayTransfer, Chare, Entry, EntryParameter};
 /// The part of a method's function for messages whose arrays are not yet where they are to be.
 pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry) {
     let list = entry.parameters.list();
-    let posted: Vec<&EntryParameter> =
-        list.iter().filter(|one| one.transfer == ArrayTransfer::NoCopyPost).collect();
+    let posted: Vec<&EntryParameter> = list.iter().filter(|one| one.transfer.is_posted()).collect();
     out.line("  if (!ck::are_placed(*ck_call.message)) {");
     out.line("  towpath_message_hold(ck_call.message);");
     out.line("  ck::Unmarshaller ck_in(*ck_call.message);");
@@ -17,7 +16,7 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
     for one in list {
         let EntryParameter { name, type_name, .. } = one;
         match (&one.length, one.transfer) {
-            (Some(_), ArrayTransfer::NoCopyPost) => {
+            (Some(_), transfer) if transfer.is_posted() => {
                 line!(out, "  auto ck_from_{name} = ck_in.array<{type_name}>();");
                 line!(out, "  {type_name} *{name} = nullptr;");
             }
@@ -29,7 +28,8 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
             (None, _) => line!(out, "  auto {name} = {};", one.read("ck_in")),
         }
     }
-    line!(out, "  ck::ArrayPosts<{}> ck_posts;", posted.len());
+    let post = if entry.parameters.has_on_device() { "Device" } else { "Ncpy" };
+    line!(out, "  ck::ArrayPosts<{}, Ck{post}BufferPost> ck_posts;", posted.len());
     let names = list.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
     let class = chare.class();
     line!(out, "  ck_call.object<{class}>()->{}({names}, ck_posts.all);", entry.name);
@@ -40,7 +40,7 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
         line!(out, "    ck::posted(ck_from_{name}, {name}, {count}, ck_posts.all[{i}]),");
     }
     out.line("  };");
-    // Other arrays are in the message until the method has run.
+    // Other arrays are in the message until the method has run, or on a device.
     if list.iter().all(|one| one.length.is_none() || one.transfer == ArrayTransfer::NoCopyPost) {
         out.line("  if (ck::place_now(ck_call, ck_arrays)) {");
         define_now(out, chare, number, entry);
@@ -54,7 +54,7 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
     for one in list {
         let EntryParameter { name, type_name, .. } = one;
         items.push(match (&one.length, one.transfer) {
-            (Some(_), ArrayTransfer::NoCopyPost) => {
+            (Some(_), transfer) if transfer.is_posted() => {
                 number += 1;
                 format!("ck::placed<{type_name}>(ck_arrays[{}])", number - 1)
             }

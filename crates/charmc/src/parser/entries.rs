@@ -1,7 +1,7 @@
 //! Entry methods: attributes, names, and what follows the parameters.
 
 use super::{Parser, Result};
-use crate::ast::{Attribute, Entry, Parameters};
+use crate::ast::{ArrayTransfer, Attribute, Entry, Parameters};
 use crate::lexer::TokenKind;
 
 const ATTRIBUTES: &[(&str, Attribute)] = &[
@@ -155,8 +155,17 @@ impl Parser<'_> {
         }
         if entry.parameters.has_posted() && (entry.is_constructor() || entry.has(Attribute::Sync)) {
             return refuse(format!(
-                "{name} has a 'nocopypost' array, which constructors and [sync] methods cannot \
-                 have: use 'nocopy'."
+                "{name} has an array whose receiver names the memory ('nocopypost', \
+                 'nocopydevice'), which constructors and [sync] methods cannot have: use 'nocopy'."
+            ));
+        }
+        if let Parameters::Marshalled(list) = &entry.parameters
+            && entry.parameters.has_on_device()
+            && list.iter().any(|one| one.transfer == ArrayTransfer::NoCopyPost)
+        {
+            return refuse(format!(
+                "{name} has both 'nocopypost' and 'nocopydevice' arrays, but one post method gets \
+                 one kind of posts: send them to two methods."
             ));
         }
         Ok(())

@@ -63,11 +63,7 @@ impl Parser<'_> {
         let transfer = match begin.text {
             "nocopy" | "Rdma" | "rdma" => ArrayTransfer::NoCopy,
             "nocopypost" => ArrayTransfer::NoCopyPost,
-            "nocopydevice" => {
-                let message = "Arrays in the memory of a device ('nocopydevice') are not \
-                    supported.";
-                return Err(self.lexer.error(begin.at, message));
-            }
+            "nocopydevice" => ArrayTransfer::NoCopyDevice,
             _ => ArrayTransfer::Copied,
         };
         if transfer != ArrayTransfer::Copied || begin.is("conditional") {
