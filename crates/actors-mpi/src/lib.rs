@@ -17,6 +17,7 @@
 //!    shared    memory that ranks of a host share
 //!      spare   blocks of it that nobody uses
 //!    datatype  arrays that a datatype describes
+//!    device    arrays in the memory of devices
 //!    pauses    how rank 0 waits for a limited time
 //!  start       a program begins and ends, with the settings of its user
 //!    watch     when rank 0 asks all ranks for samples
