@@ -105,7 +105,8 @@ void towpath_message_keep(towpath_message *message);
 void towpath_message_hold(towpath_message *message);
 
 /* The length, in bytes, from which on arrays are sent faster beside the payload of a message than in
- * it. It depends on whether all ranks share memory, and is at least TOWPATH_SHORTEST_ARRAY. */
+ * it. It depends on whether all ranks share memory, and on how much of that is in use at the moment;
+ * it is at least TOWPATH_SHORTEST_ARRAY. */
 #define TOWPATH_SHORTEST_ARRAY ((size_t)16 << 10)
 size_t towpath_shortest_array(void);
 

@@ -250,7 +250,7 @@ impl<A: BinaryInterface> MachineLayer for MpiLayer<A> {
 
     fn shortest_array(&self) -> usize {
         match &self.shared {
-            Some(shared) if shared.has_all() => SHORTEST_SHARED,
+            Some(shared) if shared.has_all() && !self.heap.is_crowded() => SHORTEST_SHARED,
             _ => SHORTEST_SENT,
         }
     }

@@ -23,6 +23,8 @@ use crate::spare::SpareBlocks;
 const SHORTEST_BLOCK: usize = 64 << 10;
 /// Shorter arrays are not copied there.
 pub(crate) const SHORTEST_SHARED: usize = 16 << 10;
+/// From so many blocks in use on, 16 MiB at least, messages pile up.
+const MANY_BLOCKS: usize = 256;
 /// Bytes for which an MPI library takes shared memory, if ever.
 const PROBE: isize = 1 << 20;
 
@@ -115,10 +117,18 @@ pub(crate) struct SharedHeap {
     free: Box<dyn Fn(*mut u8)>,
     /// Blocks that were freed, which are used again while they are warm.
     spare: RefCell<SpareBlocks>,
+    /// How many blocks are in use.
+    in_use: Cell<usize>,
     is_closed: Cell<bool>,
 }
 
 impl SharedHeap {
+    /// Whether so many blocks are in use that short arrays had better not take more of them: each
+    /// is a block of its own.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.in_use.get() >= MANY_BLOCKS
+    }
+
     pub(crate) fn new<A: BinaryInterface>(mpi: &Functions<A>) -> Rc<SharedHeap> {
         let (alloc_mem, free_mem) = (mpi.alloc_mem, mpi.free_mem);
         let allocate = move |bytes: usize| {
@@ -144,6 +154,7 @@ impl SharedHeap {
             allocate,
             free,
             spare: RefCell::default(),
+            in_use: Cell::new(0),
             is_closed: Cell::new(false),
         })
     }
@@ -165,6 +176,7 @@ impl SharedHeap {
 
     /// Takes a block that nobody uses any more, and frees those for which there is no room.
     fn give(&self, at: *mut u8, capacity: usize) {
+        self.in_use.set(self.in_use.get() - 1);
         if self.is_closed.get() {
             return;
         }
@@ -204,7 +216,10 @@ impl SharedBlock {
         is_shared: impl Fn(*const u8) -> bool,
     ) -> Option<SharedBlock> {
         let length = bytes.max(SHORTEST_BLOCK);
-        let block = |(at, capacity)| SharedBlock { at, bytes, capacity, heap: heap.clone() };
+        let block = |(at, capacity)| {
+            heap.in_use.set(heap.in_use.get() + 1);
+            SharedBlock { at, bytes, capacity, heap: heap.clone() }
+        };
         if let Some(spare) = { heap.spare.borrow_mut().take(length) } {
             return Some(block(spare));
         }

@@ -28,7 +28,8 @@ pub trait MachineLayer {
         Box::new(PooledArray::new(bytes))
     }
 
-    /// The length from which on arrays are sent faster beside the payload of a message than in it.
+    /// The length from which on arrays are sent faster beside the payload of a message than in it,
+    /// at this moment.
     fn shortest_array(&self) -> usize {
         SHORTEST_SENT
     }

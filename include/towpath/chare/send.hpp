@@ -27,7 +27,7 @@ struct NoCopy {
     Callback done;
 
     // A short one is copied into the message, which takes less time.
-    bool is_short() const { return !detail::is_beside(size * sizeof(T)); }
+    bool is_short = !detail::is_beside(size * sizeof(T));
 };
 
 template <detail::Plain T>
@@ -98,7 +98,7 @@ decltype(auto) converted(A &&argument) {
     if constexpr (std::is_same_v<Argument, P>)
         return static_cast<const P &>(argument);
     else if constexpr (is_view<P> && is_nocopy<Argument>)
-        return argument.is_short() ? P(argument.data, argument.size)
+        return argument.is_short ? P(argument.data, argument.size)
                                    : P(argument.data, argument.size, argument.done.get());
     else if constexpr (is_view<P> && is_strided<Argument>)
         return P::strided(argument.data, argument.count, argument.datatype);
@@ -112,7 +112,7 @@ decltype(auto) converted(A &&argument) {
 template <class A>
 void tell_copied(const A &argument) {
     if constexpr (is_nocopy<A>) {
-        if (argument.is_short())
+        if (argument.is_short)
             argument.done();
     }
 }
