@@ -77,7 +77,7 @@ stress: build
 	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-clic --test clic -- --include-ignored)
 	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-schedule --lib -- --include-ignored)
 	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-actors -- --include-ignored)
-	$(if $(TEST),,$(PYTHON) tests/actors/run.py --programs 10000 --seed 2)
+	$(if $(TEST),,$(PYTHON) tests/actors/run.py --programs 16000 --seed 2)
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library towpath)
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library mpich)
 	$(if $(TEST),,$(PYTHON) tests/device/library.py --stress)

@@ -1,7 +1,8 @@
 // One way of a message between two chares on two ranks, in microseconds, in ways that are measured in
 // turn. Prints lines "WAY BYTES MICROSECONDS". The MPI library is that of LD_LIBRARY_PATH.
 //
-//     raw        MPI_Send and MPI_Recv of the same bytes, without chares
+//     raw        MPI_Send and MPI_Recv of the same bytes, without chares, in one buffer of each rank
+//     apart      the same with a buffer to send and one to receive, as chares have
 //     copied     a parameter that is copied into the message
 //     nocopy     an array that is sent from where it is; the receiver looks at one element
 //     posted     the same, and the receiver copies it into an array of its own
@@ -91,9 +92,9 @@ struct Player : Chare<Player> {
     }
 };
 
-void raw(std::size_t bytes) {
-    std::vector<char> buffer(bytes, 1);
-    int rank, count = rounds(bytes), warm = count / 10 + 2, size = static_cast<int>(bytes);
+void raw(const char *name, std::vector<char> &sent, std::vector<char> &received) {
+    int rank, size = static_cast<int>(sent.size());
+    int count = rounds(sent.size()), warm = count / 10 + 2;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     Clock::time_point began;
     for (int round = -warm; round < count; ++round) {
@@ -101,14 +102,20 @@ void raw(std::size_t bytes) {
             began = Clock::now();
         for (int turn = 0; turn < 2; ++turn) {
             if (rank == turn)
-                MPI_Send(buffer.data(), size, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
+                MPI_Send(sent.data(), size, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
             else
-                MPI_Recv(buffer.data(), size, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD,
+                MPI_Recv(received.data(), size, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
         }
     }
     if (rank == 0)
-        std::printf("raw %zu %.4f\n", bytes, microseconds(began) / count / 2);
+        std::printf("%s %d %.4f\n", name, size, microseconds(began) / count / 2);
+}
+
+void raw(std::size_t bytes) {
+    std::vector<char> buffer(bytes, 1), other(bytes, 2);
+    raw("raw", buffer, buffer);
+    raw("apart", buffer, other);
 }
 
 }  // namespace

@@ -138,10 +138,11 @@ def output_of(words, environment, limit):
 
 
 def compiled(source, binary, options, compiler, flags):
-    """Compiles a program; nothing if that fails, else its path, and what the compiler said."""
+    """Compiles a program, as fast as that goes: the examples are optimized. Nothing if it fails,
+    else its path; and what the compiler said."""
     library = options.actors
     # Another library than the installed one comes before what the flags name.
-    words = [*compiler, *WARNINGS, "-O1", *INCLUDE, SOURCES / source, "-o", BINARIES / binary,
+    words = [*compiler, *WARNINGS, "-O0", *INCLUDE, SOURCES / source, "-o", BINARIES / binary,
              "-L", library, *flags, "-ltowpath_actors", f"-Wl,-rpath,{library}", "-lpthread"]
     status, output = output_of(words, environments.clean_environment(), 300)
     return (None if status else BINARIES / binary), output
