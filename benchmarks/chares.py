@@ -160,7 +160,8 @@ def show_messages(name, figures):
                for way in ("raw", "apart", "copied", "nocopy", "posted", "onecopy")]
         best = min(row[2], row[3])
         over = [verdict(best - raw, OVERHEAD + OVERHEAD_PART * raw) for raw in row[:2]]
-        print(f"| {size} | " + " | ".join(f"{time:.2f}" for time in row) + f" | {over[0]} | {over[1]} |")
+        cells = [str(size), *(f"{time:.2f}" for time in row), *over]
+        print("| " + " | ".join(cells) + " |")
 
 
 def show_many(figures):

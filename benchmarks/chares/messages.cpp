@@ -1,7 +1,7 @@
 // One way of a message between two chares on two ranks, in microseconds, in ways that are measured in
 // turn. Prints lines "WAY BYTES MICROSECONDS". The MPI library is that of LD_LIBRARY_PATH.
 //
-//     raw        MPI_Send and MPI_Recv of the same bytes, without chares, in one buffer of each rank
+//     raw        MPI_Send and MPI_Recv without chares, in one buffer of each rank
 //     apart      the same with a buffer to send and one to receive, as chares have
 //     copied     a parameter that is copied into the message
 //     nocopy     an array that is sent from where it is; the receiver looks at one element

@@ -72,6 +72,8 @@ typedef struct towpath_callback {
 #define TOWPATH_RESULT 8u
 /* The message was sent to a section. */
 #define TOWPATH_TO_SECTION 512u
+/* In a message that a method was given: others read it too, so nobody may write to its payload. */
+#define TOWPATH_SHARED 65536u
 
 /* A message to a chare, or from one. */
 typedef struct towpath_message {
@@ -104,9 +106,9 @@ void towpath_message_keep(towpath_message *message);
 /* The same, but arrays stay where they are, and their sender waits until the message is freed. */
 void towpath_message_hold(towpath_message *message);
 
-/* The length, in bytes, from which on arrays are sent faster beside the payload of a message than in
- * it. It depends on whether all ranks share memory, and on how much of that is in use at the moment;
- * it is at least TOWPATH_SHORTEST_ARRAY. */
+/* The length, in bytes, from which on arrays are sent faster beside the payload of a message than
+ * in it. It depends on whether all ranks share memory, and on how much of that is in use at the
+ * moment; it is at least TOWPATH_SHORTEST_ARRAY. */
 #define TOWPATH_SHORTEST_ARRAY ((size_t)16 << 10)
 size_t towpath_shortest_array(void);
 
@@ -131,12 +133,13 @@ int towpath_message_add_strided(towpath_message *message, const void *data, size
  * short. */
 int towpath_message_add_posted_array(towpath_message *message, const void *data, size_t bytes,
                                      const towpath_callback *done);
-/* The same for an array in the memory of a device, which the MPI library must know. Work that writes
- * it must be complete. The memory that towpath_place names for it may be that of a device too. */
+/* The same for an array in the memory of a device, which the MPI library must know. Work that
+ * writes it must be complete. The memory that towpath_place names for it may be that of a device
+ * too. */
 int towpath_message_add_device_array(towpath_message *message, const void *data, size_t bytes,
                                      const towpath_callback *done);
-/* Waits until all work is complete that a stream of CUDA or HIP has, which the process uses. Null is
- * the default stream. */
+/* Waits until all work is complete that a stream of CUDA or HIP has, which the process uses. Null
+ * is the default stream of the current device. */
 int towpath_synchronize_stream(void *stream);
 /* An array of a message that a method was given, which must not write to it, or of a message that
  * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none, and
@@ -146,16 +149,17 @@ const void *towpath_message_array(const towpath_message *message, uint32_t numbe
  * sent to one. */
 int towpath_message_section(const towpath_message *message, towpath_section *section);
 /* An array of a message that was made, kept or held, which the program may write to until it sends
- * or frees the message; or of the message that the running method was given, until it returns. Null
- * with 0 bytes if others may read it too: it was broadcast, or its sender waits. */
+ * or frees the message; or of the message that the running method was given, and no copy of the
+ * structure, until it returns. Null with 0 bytes if others may read it too: it was broadcast, or
+ * its sender waits. */
 void *towpath_message_own_array(towpath_message *message, uint32_t number, size_t *bytes);
 
 /* Where the first bytes of an array of a message are to be. */
 typedef struct towpath_placement {
-    uint32_t array;        /* its number in the message */
-    uint32_t is_on_device; /* whether the memory is that of a device */
+    uint32_t array; /* its number in the message */
     void *memory;
-    size_t bytes; /* as many as the array has, or fewer */
+    size_t bytes;          /* as many as the array has, or fewer */
+    uint32_t is_on_device; /* whether the memory is that of a device */
 } towpath_placement;
 
 /* The arrays of a message, which was kept or held, wait until the program says where they are to be

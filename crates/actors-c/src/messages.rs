@@ -200,6 +200,9 @@ impl ArrayMemory for ProgramArray {
     }
 }
 
+/// `TOWPATH_SHARED`.
+const SHARED: u32 = 1 << 16;
+
 /// Flags that a program may set.
 const SETTABLE: u32 = (towpath_actors::message::EXPEDITED | PRIORITY) as u32;
 
@@ -228,11 +231,12 @@ impl ReceivedMessage {
 
     pub(crate) fn new(handle: MessageHandle) -> ReceivedMessage {
         let header = handle.header();
+        let shared = if matches!(handle, MessageHandle::Shared(_)) { SHARED } else { 0 };
         let message = CMessage {
             payload: handle.payload().as_ptr().cast_mut().cast(),
             bytes: handle.payload().len(),
             entry: header.entry,
-            flags: u32::from(header.flags),
+            flags: u32::from(header.flags) | shared,
             priority: header.priority,
             reference: header.reference,
             memory: ptr::null_mut(),

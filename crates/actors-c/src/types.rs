@@ -90,9 +90,9 @@ impl From<SectionId> for CSection {
 #[repr(C)]
 pub struct CPlacement {
     pub(crate) array: u32,
-    pub(crate) is_on_device: u32,
     pub(crate) memory: *mut c_void,
     pub(crate) bytes: usize,
+    pub(crate) is_on_device: u32,
 }
 
 /// `towpath_channel`.

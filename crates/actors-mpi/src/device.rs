@@ -27,6 +27,10 @@ impl<A: BinaryInterface> MpiLayer<A> {
             memory.bytes_mut().copy_from_slice(&array.bytes()[..bytes]);
             return Ok(());
         }
+        // Then a chare has named the memory that another one of this rank has lent.
+        if memory.address().cast_const() == from {
+            return Ok(());
+        }
         let own = self.rank;
         let mut receive = irecv(&self.mpi, (memory.address(), bytes), own, COPY, self.long)?;
         let (count, mut send) = (bytes as i64, A::REQUEST_NULL);

@@ -17,7 +17,7 @@ pub struct DeviceMemory {
     pub bytes: usize,
 }
 
-/// Memory of an array. It does not change as long as this exists.
+/// Memory of an array. As long as this exists, nobody changes it but who has the only reference.
 pub trait ArrayMemory: fmt::Debug {
     /// Its bytes; none if it has not been received, or is memory of a device.
     fn bytes(&self) -> &[u8];

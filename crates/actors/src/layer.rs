@@ -55,6 +55,10 @@ pub trait MachineLayer {
     /// Copies the beginning of an array, which has been received, to memory that has no more bytes.
     /// Only a layer that knows devices is asked for their memory.
     fn copy(&mut self, array: &dyn ArrayMemory, memory: &mut dyn WritableArray) {
+        debug_assert!(
+            array.device().is_none() && memory.device().is_none(),
+            "a layer with devices"
+        );
         let into = memory.bytes_mut();
         into.copy_from_slice(&array.bytes()[..into.len()]);
     }

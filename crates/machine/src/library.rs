@@ -23,8 +23,8 @@ pub unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Result<*mut c_void, St
 /// Looks up a function of a library that the process has loaded, and that stays loaded then; `None`
 /// if it has no such library or function.
 pub fn loaded_symbol(library: &CStr, name: &CStr) -> Option<NonNull<c_void>> {
-    // SAFETY: the name is a C string. What is loaded already runs no initializers, and the handle is
-    // never closed.
+    // SAFETY: the name is a C string. What is loaded already runs no initializers, and the handle
+    // is never closed.
     let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
     if handle.is_null() {
         return None;

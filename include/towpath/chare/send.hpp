@@ -27,7 +27,7 @@ struct NoCopy {
     Callback done;
 
     // A short one is copied into the message, which takes less time.
-    bool is_short = !detail::is_beside(size * sizeof(T));
+    bool is_short = !detail::ShortestArray().is_beside(size * sizeof(T));
 };
 
 template <detail::Plain T>
@@ -149,7 +149,7 @@ towpath_message message_of(std::uint32_t entry, const SendOptions &options, cons
     transfer_all(sizer, values...);
     towpath_message message = new_message(sizer.size(), entry, options);
     try {
-        Writer writer(message);
+        Writer writer(message, sizer);
         transfer_all(writer, values...);
     } catch (...) {
         towpath_message_free(&message);

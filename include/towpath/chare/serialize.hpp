@@ -40,11 +40,22 @@ struct Error : std::runtime_error {
 
 namespace detail {
 
-// Whether an array of a message is copied beside the payload: receivers on this host read it where
-// it is.
-inline bool is_beside(std::size_t bytes) {
-    return bytes >= TOWPATH_SHORTEST_ARRAY && bytes >= towpath_shortest_array();
-}
+// Whether arrays of a message are copied beside the payload: receivers on this host read them where
+// they are. All arrays of a message are asked about by the same length.
+class ShortestArray {
+public:
+    bool is_beside(std::size_t bytes) {
+        if (bytes < TOWPATH_SHORTEST_ARRAY)
+            return false;
+        if (length_ == 0)
+            length_ = towpath_shortest_array();
+        return bytes >= length_;
+    }
+
+private:
+    // Asked for by the first long array.
+    std::size_t length_ = 0;
+};
 
 // Values are at any offset; arrays in messages are at multiples of this one from its beginning.
 inline constexpr std::size_t array_alignment = 16;
@@ -238,15 +249,17 @@ public:
     std::uint32_t add_strided(const void *, std::size_t &, std::uintptr_t, std::size_t) {
         return 0;
     }
-    bool copies_beside(std::size_t bytes) const { return is_of_message_ && is_beside(bytes); }
+    bool copies_beside(std::size_t bytes) { return is_of_message_ && shortest_.is_beside(bytes); }
     // What is measured will be written into a message.
     void of_message() { is_of_message_ = true; }
+    const ShortestArray &shortest() const { return shortest_; }
     void align() { size_ = aligned(size_); }
     std::size_t size() const { return size_; }
 
 private:
     std::size_t size_ = 0;
     bool is_of_message_ = false;
+    ShortestArray shortest_;
 };
 
 // Writes into memory that a Sizer has measured, or into a message.
@@ -255,8 +268,10 @@ public:
     static constexpr bool reads = false;
 
     Writer(void *into, std::size_t size) : begin_(static_cast<std::byte *>(into)), size_(size) {}
-    explicit Writer(towpath_message &message) : Writer(message.payload, message.bytes) {
+    // A message that the Sizer has measured.
+    Writer(towpath_message &message, const Sizer &sizer) : Writer(message.payload, message.bytes) {
         message_ = &message;
+        shortest_ = sizer.shortest();
     }
 
     // Puts an array beside the payload of the message.
@@ -292,7 +307,7 @@ public:
         count = bytes / element;
         return static_cast<std::uint32_t>(number);
     }
-    bool copies_beside(std::size_t bytes) const { return message_ && is_beside(bytes); }
+    bool copies_beside(std::size_t bytes) { return message_ && shortest_.is_beside(bytes); }
 
     void bytes(const void *from, std::size_t count) {
         std::byte *to = room(count);
@@ -317,6 +332,7 @@ private:
     std::size_t size_;
     std::size_t offset_ = 0;
     towpath_message *message_ = nullptr;
+    ShortestArray shortest_;
 };
 
 // Reads what a Writer has written.

@@ -50,8 +50,8 @@ public:
         void *memory = const_cast<void *>(transfer.to.ptr);
         std::vector<towpath_placement> placements;
         if (content.number >= 0)
-            placements.push_back({static_cast<std::uint32_t>(content.number), false, memory,
-                                  content.count});
+            placements.push_back({static_cast<std::uint32_t>(content.number), memory,
+                                  content.count, false});
         else if (content.count != 0)
             std::memcpy(memory, content.elements, content.count);
         place(*call.message, placements, *call.id, tell, marshal(value(transfer)));

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "pup.h"
@@ -143,8 +144,7 @@ inline void *own_array(towpath_message &message, int number) {
 // array itself if nobody else reads it, or a copy, which lasts as long as this.
 template <class T> class Received {
 public:
-    // An array beside the payload of a message, or in memory that the method may write to. Without
-    // the message, others read it too.
+    // Without the message, what is beside it is not written to.
     Received(const Array<T> &array, towpath_message *message)
         : count(array.count), array(array), message(message) {}
     Received(const Received &) = delete;
@@ -152,28 +152,60 @@ public:
         if (copy.payload != nullptr)
             towpath_message_free(&copy);
     }
-    operator const T *() const { return array.elements; }
-    operator const void *() const { return array.elements; }
-    operator T *() const {
-        if (array.number < 0)
-            return array.elements;
-        void *own = message != nullptr ? own_array(*message, array.number) : nullptr;
-        if (own != nullptr)
-            return static_cast<T *>(own);
-        if (copy.payload == nullptr) {
-            // Messages have memory that is used again while it is warm.
-            towpath_message_new(count * sizeof(T), &copy);
-            std::memcpy(copy.payload, array.elements, count * sizeof(T));
-        }
-        return static_cast<T *>(copy.payload);
+    template <class U,
+              class = std::enable_if_t<std::is_pointer_v<U> && std::is_convertible_v<T *, U>>>
+    operator U() const {
+        if constexpr (std::is_convertible_v<const T *, U>)
+            return static_cast<const T *>(array.elements);
+        else
+            return writable();
+    }
+    // What the method may write to.
+    T *&writable() const {
+        if (pointer == nullptr)
+            pointer = is_own() ? array.elements : copied_elements();
+        return pointer;
     }
     const std::uint64_t count;
 
 private:
-    Array<T> array;
+    // Whether the elements are where the method may write to them.
+    bool is_own() const {
+        if (array.number < 0)
+            return array.address != 0 || message == nullptr ||
+                   (message->flags & TOWPATH_SHARED) == 0;
+        void *own = message != nullptr ? own_array(*message, array.number) : nullptr;
+        if (own != nullptr)
+            array.elements = static_cast<T *>(own);
+        return own != nullptr;
+    }
+    T *copied_elements() const {
+        // Messages have memory that is used again while it is warm.
+        towpath_message_new(count * sizeof(T), &copy);
+        if (count != 0)
+            std::memcpy(copy.payload, array.elements, count * sizeof(T));
+        return static_cast<T *>(copy.payload);
+    }
+
+    mutable Array<T> array;
     towpath_message *message;
     mutable towpath_message copy = {};
+    mutable T *pointer = nullptr;
 };
+
+// A value for a parameter of any type, which an array becomes only for some.
+template <class V> inline V &&plain(V &&value) { return std::forward<V>(value); }
+template <class T> inline T *&plain(Received<T> &array) { return array.writable(); }
+
+// Calls a method: arrays become what it declares, or pointers if it is overloaded or takes
+// anything.
+template <class Method, class... Values>
+inline decltype(auto) call(Method &&method, Values &&...values) {
+    if constexpr (std::is_invocable_v<Method, Values...>)
+        return method(std::forward<Values>(values)...);
+    else
+        return method(plain(std::forward<Values>(values))...);
+}
 
 // Where an array is in a message that `gathered` has made. Its last bytes describe the first.
 struct GatheredArray {
@@ -275,7 +307,8 @@ public:
     }
     // An array as a method is given it.
     template <class T> Received<T> received() { return {array<T>(), &message}; }
-    // An array as a post method is given it, before the method itself.
+    template <class T> Received<T> given(const Array<T> &array) { return {array, &message}; }
+    // An array as a post method is given it, before the method itself: its sender reads it too.
     template <class T> Received<T> shown(const Array<T> &array) const { return {array, nullptr}; }
     // An array of a message that was kept, which may be written to.
     template <class T> Array<T> own() {
@@ -319,7 +352,7 @@ public:
         return {reinterpret_cast<T *>(payload), p.left() / sizeof(T), 0};
     }
     template <class T> Array<T> own() { return array<T>(); }
-    template <class T> Received<T> received() { return {array<T>(), nullptr}; }
+    template <class T> Received<T> received() { return {array<T>(), &message}; }
     // A parameter beside the array, which is the array's length if it is an integer.
     template <class T> T beside(std::uint64_t count) {
         if constexpr (std::is_integral_v<T>)

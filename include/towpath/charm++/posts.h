@@ -43,7 +43,7 @@ struct PostedArray {
     CkNcpyBufferPost post;
     bool is_on_device = false;
     // Whose work may use the memory before.
-    cudaStream_t stream = nullptr;
+    Stream stream;
 };
 
 // A message whose arrays are not all where they are to be.
@@ -60,11 +60,11 @@ struct PendingArrays {
     void complete() {
         std::vector<towpath_placement> placements;
         for (const PostedArray &array : arrays) {
-            if (array.is_on_device)
-                synchronize(array.stream);
+            if (array.is_on_device && array.bytes != 0)
+                array.stream.synchronize();
             if (array.number >= 0)
-                placements.push_back({static_cast<std::uint32_t>(array.number),
-                                      array.is_on_device, array.to, array.bytes});
+                placements.push_back({static_cast<std::uint32_t>(array.number), array.to,
+                                      array.bytes, array.is_on_device});
             else if (array.bytes != 0)
                 std::memcpy(array.to, array.from, array.bytes);
         }

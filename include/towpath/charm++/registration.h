@@ -34,12 +34,13 @@ struct Call {
 template <std::size_t count>
 inline bool place_now(const Call &call, const std::array<PostedArray, count> &arrays) {
     if (!std::all_of(arrays.begin(), arrays.end(), [](const PostedArray &one) {
-            return one.to != nullptr && (one.from != nullptr || one.bytes == 0);
+            return one.to != nullptr && !one.post.is_matched &&
+                   (one.from != nullptr || one.bytes == 0);
         }))
         return false;
     for (const PostedArray &one : arrays)
         if (one.bytes != 0)
-            std::memcpy(one.to, one.from, one.bytes);
+            std::memmove(one.to, one.from, one.bytes);
     towpath_message_free(call.message);
     return true;
 }

@@ -46,6 +46,9 @@ public:
             cells[i].change(BIG, a.data(), BIG, b.data());
             cells[i].bytes(LONG, a.data());
             cells[i].constBytes(LONG - 1, a.data());
+            cells[i].overloaded(BIG, a.data());
+            cells[i].anything(BIG, a.data());
+            cells[i].moved(BIG, a.data());
             cells[i].slow(BIG, a.data());
             cells[i].post(BIG, CkSendBuffer(lent.data()), a.data());
             cells[i].first(BIG, a.data());
@@ -96,7 +99,7 @@ public:
     }
     explicit Cell(CkMigrateMessage *) {}
     void count() {
-        if (++counted == 11)
+        if (++counted == 14)
             contribute(CkCallback(CkReductionTarget(Main, received), mainProxy));
     }
     void change(int n, int *a) { ::change(n, a); }
@@ -107,9 +110,7 @@ public:
     void change(int n, int *a, int m, double *b) {
         change(n, a);
         CkAssert(b[m - 1] == (m == 1 ? 7 : 0.5));
-        // Short arrays of what is sent to all are those of the message, which elements share.
-        if (m != 1)
-            b[0] = -2;
+        b[0] = -2;
         // The other is another one.
         CkAssert(a[n - 1] == 3 * (n - 1));
         count();
@@ -120,6 +121,22 @@ public:
     }
     void constBytes(int n, const void *a) {
         check(n, static_cast<const int *>(a));
+        count();
+    }
+    void overloaded(int, bool) { CkAbort("this is another method"); }
+    void overloaded(int, const int *) { CkAbort("this is another method"); }
+    void overloaded(int n, int *a) {
+        change(n, a);
+        count();
+    }
+    template <class T> void anything(T n, T *a) {
+        change(n, a);
+        count();
+    }
+    // As methods do that step through what they get.
+    void moved(int n, int *&a) {
+        change(n, a);
+        a += n;
         count();
     }
     void slow(int n, int *a) {

@@ -3,7 +3,7 @@
 use super::names::{Listed, prefixed};
 use super::text::{Text, line};
 use super::{posts, steps};
-use crate::ast::{ArrayTransfer, Attribute, Chare, ChareKind, Entry, Parameters};
+use crate::ast::{ArrayTransfer, Attribute, Chare, ChareKind, Entry, EntryParameter, Parameters};
 
 /// The class.
 pub(super) fn declare(out: &mut Text, chare: &Chare) {
@@ -56,6 +56,7 @@ fn unnamed(parameters: &Parameters) -> String {
             let each = list.iter().map(|one| match (&one.length, one.transfer) {
                 (None, _) => format!("const {} &", one.type_name),
                 (Some(_), ArrayTransfer::Copied) => format!("const {} *", one.type_name),
+                (Some(_), ArrayTransfer::NoCopyDevice) => "const CkDeviceBuffer &".to_owned(),
                 (Some(_), _) => "const CkNcpyBuffer &".to_owned(),
             });
             each.collect::<Vec<_>>().join(", ")
@@ -147,7 +148,8 @@ fn define_constructor(out: &mut Text, chare: &Chare, number: usize, entry: &Entr
             entry.parameters.handed()
         }
     };
-    line!(out, "  Chare *ck_made = ck_base(new {class}({arguments}));");
+    let made = called(&format!("new {class}"), &entry.parameters, &arguments);
+    line!(out, "  Chare *ck_made = ck_base({made});");
     if chare.kind == ChareKind::MainChare {
         out.line("  ck::main_chare_made();");
     } else {
@@ -212,9 +214,23 @@ fn call_with_values(out: &mut Text, chare: &Chare, entry: &Entry) {
     call(out, chare, entry, &parameters.handed());
 }
 
+/// A call of a method or constructor. Arrays become what it declares.
+fn called(method: &str, parameters: &Parameters, arguments: &str) -> String {
+    let becomes = |one: &EntryParameter| one.length.is_some() && !one.transfer.is_posted();
+    if !parameters.list().iter().any(becomes) {
+        return format!("{method}({arguments})");
+    }
+    let forwarded = format!("{method}(std::forward<decltype(ck_values)>(ck_values)...)");
+    format!(
+        "ck::call([&](auto &&...ck_values) -> decltype({forwarded}) {{ return {forwarded}; }}, \
+         {arguments})"
+    )
+}
+
 /// Calls the method of the chare, and answers if somebody waits.
 fn call(out: &mut Text, chare: &Chare, entry: &Entry, arguments: &str) {
-    let called = format!("ck_call.object<{}>()->{}({arguments})", chare.class(), entry.name);
+    let object = format!("ck_call.object<{}>()->{}", chare.class(), entry.name);
+    let called = called(&object, &entry.parameters, arguments);
     let returns_nothing = entry.returns.as_deref() == Some("void");
     match (entry.has(Attribute::Sync), returns_nothing) {
         (true, false) => line!(out, "  ck::reply_value(ck_to, {called});"),

@@ -1,5 +1,5 @@
-//! Methods with `nocopypost` or `nocopydevice` arrays: the post method says where the arrays are to be, and a second
-//! message invokes the method itself.
+//! Methods with `nocopypost` or `nocopydevice` arrays: the post method says where the arrays are to
+//! be. If they are not here, a second message invokes the method itself.
 
 use super::steps;
 use super::text::{Text, line};
@@ -20,9 +20,10 @@ pub(super) fn define(out: &mut Text, chare: &Chare, number: usize, entry: &Entry
                 line!(out, "  auto ck_from_{name} = ck_in.array<{type_name}>();");
                 line!(out, "  {type_name} *{name} = nullptr;");
             }
-            (Some(_), _) => {
+            (Some(_), transfer) => {
+                let how = if transfer == ArrayTransfer::Copied { "given" } else { "shown" };
                 line!(out, "  auto ck_array_{name} = ck_in.array<{type_name}>();");
-                line!(out, "  auto ck_shown_{name} = ck_in.shown(ck_array_{name});");
+                line!(out, "  auto ck_shown_{name} = ck_in.{how}(ck_array_{name});");
                 line!(out, "  {type_name} *{name} = ck_shown_{name};");
             }
             (None, _) => line!(out, "  auto {name} = {};", one.read("ck_in")),

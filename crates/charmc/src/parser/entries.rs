@@ -153,10 +153,14 @@ impl Parser<'_> {
                 "{name} is a [reductiontarget]: it gets values or a CkReductionMsg, no {type_name}."
             ));
         }
-        if entry.parameters.has_posted() && (entry.is_constructor() || entry.has(Attribute::Sync)) {
+        let is_unposted = entry.is_constructor()
+            || entry.has(Attribute::Sync)
+            || entry.has(Attribute::ReductionTarget);
+        if entry.parameters.has_posted() && is_unposted {
             return refuse(format!(
                 "{name} has an array whose receiver names the memory ('nocopypost', \
-                 'nocopydevice'), which constructors and [sync] methods cannot have: use 'nocopy'."
+                 'nocopydevice'), which constructors, [sync] methods and [reductiontarget]s cannot \
+                 have: use 'nocopy'."
             ));
         }
         if let Parameters::Marshalled(list) = &entry.parameters
