@@ -137,31 +137,44 @@ def verdict(value, bar):
 
 def show_table(figures):
     print(f"\n8 bytes, one way: {verdict(figures['small', '8'], 0.7)} us\n")
-    print("| MB | copied | viewed | given | posted | one copy | posted / one copy | copied / one "
-          "copy | copied / posted | published | Charm++ zero-copy / posted | / nocopy | Charm++ "
-          "copied / copied |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
-    for size in sorted((size for way, size in figures if way == "copied"), key=float):
+    sizes = sorted((size for way, size in figures if way == "copied"), key=float)
+    heads = ["MB", "copied", "viewed", "given", "posted", "one copy", "posted / one copy",
+             "copied / one copy", "copied / posted", "published"]
+    show_row(heads)
+    show_row(["---"] * len(heads))
+    for size in sizes:
         copied, viewed, given, posted, one = (figures[way, size] for way in WAYS)
+        show_row([f"{float(size):g}", f"{copied:.1f}", f"{viewed:.2f}", f"{given:.1f}",
+                  f"{posted:.1f}", f"{one:.1f}", verdict(posted / one, 1.3),
+                  verdict(copied / one, 3), f"{copied / posted:.2f}", figures[PUBLISHED, size]])
+    heads = ["MB", "Charm++ zero-copy", "/ viewed", "/ posted", "Charm++ copied", "/ copied"]
+    print()
+    show_row(heads)
+    show_row(["---"] * len(heads))
+    for size in sizes:
         nocopy, marshalled = CHARM[float(size)]
-        print(f"| {float(size):g} | {copied:.1f} | {viewed:.2f} | {given:.1f} | {posted:.1f} | "
-              f"{one:.1f} | {verdict(posted / one, 1.3)} | {verdict(copied / one, 3)} | "
-              f"{copied / posted:.2f} | {figures[PUBLISHED, size]} | {nocopy / posted:.1f} | "
-              f"{nocopy / viewed:.0f} | "
-              f"{marshalled / copied:.1f} |")
+        show_row([f"{float(size):g}", nocopy, f"{nocopy / figures['viewed', size]:.0f}",
+                  f"{nocopy / figures['posted', size]:.1f}", marshalled,
+                  f"{marshalled / figures['copied', size]:.1f}"])
+
+
+def show_row(cells):
+    """A row of a table in Markdown."""
+    print("| " + " | ".join(str(cell) for cell in cells) + " |")
 
 
 def show_messages(name, figures):
-    print(f"\n{name}\n\n| bytes | raw MPI | in two buffers | copied | nocopy | posted | one copy | "
-          "best over raw | best over two buffers |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    heads = ["bytes", "raw MPI", "in two buffers", "copied", "nocopy", "posted", "one copy",
+             "best over raw", "best over two buffers"]
+    print(f"\n{name}\n")
+    show_row(heads)
+    show_row(["---"] * len(heads))
     for size in MESSAGE_SIZES:
         row = [figures.get((way, str(size)), float("nan"))
                for way in ("raw", "apart", "copied", "nocopy", "posted", "onecopy")]
         best = min(row[2], row[3])
         over = [verdict(best - raw, OVERHEAD + OVERHEAD_PART * raw) for raw in row[:2]]
-        cells = [str(size), *(f"{time:.2f}" for time in row), *over]
-        print("| " + " | ".join(cells) + " |")
+        show_row([size, *(f"{time:.2f}" for time in row), *over])
 
 
 def show_many(figures):

@@ -23,6 +23,8 @@ Memory that is copied once | docs/memory.md
 Memory of GPUs | docs/device-memory.md
 Chares in C++ | docs/chares.md
 Chares in Python | docs/charm4py.md
+Programs of Charm++ | docs/charm++.md
+Speed of chares | docs/chares-speed.md
 How the channel is laid out | docs/channel.md
 Speed on one host | docs/speed.md
 Speed between hosts | docs/between-hosts.md
