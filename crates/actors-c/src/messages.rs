@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use towpath_actors::arrays::{DeviceMemory, kept};
+use towpath_actors::arrays::{DeviceArray, kept};
 use towpath_actors::message::{
     HEADER_BYTES, LONG_PRIORITY, MessageKind, MessageMemory, PRIORITY, SECTION,
 };
@@ -194,8 +194,8 @@ impl ArrayMemory for ProgramArray {
         unsafe { bytes(self.data.cast(), self.bytes) }
     }
 
-    fn device(&self) -> Option<DeviceMemory> {
-        let device = DeviceMemory { at: self.data.cast_mut(), bytes: self.bytes };
+    fn device(&self) -> Option<DeviceArray> {
+        let device = DeviceArray { at: self.data.cast_mut(), bytes: self.bytes };
         self.is_on_device.then_some(device)
     }
 }

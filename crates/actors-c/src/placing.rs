@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use towpath_actors::arrays::DeviceMemory;
+use towpath_actors::arrays::DeviceArray;
 use towpath_actors::message::MessageKind;
 use towpath_actors::persistent::ChannelMemory;
 use towpath_actors::posted::ArrayPlacement;
@@ -41,8 +41,8 @@ impl ArrayMemory for ProgramMemory {
         unsafe { bytes(self.at.cast(), self.bytes) }
     }
 
-    fn device(&self) -> Option<DeviceMemory> {
-        self.is_on_device.then_some(DeviceMemory { at: self.at, bytes: self.bytes })
+    fn device(&self) -> Option<DeviceArray> {
+        self.is_on_device.then_some(DeviceArray { at: self.at, bytes: self.bytes })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::pool::{self, Block};
 
 /// Memory of a device, which only the layer below reads and writes.
 #[derive(Clone, Copy, Debug)]
-pub struct DeviceMemory {
+pub struct DeviceArray {
     /// Its address.
     pub at: *mut u8,
     /// How many bytes it has.
@@ -28,7 +28,7 @@ pub trait ArrayMemory: fmt::Debug {
     }
 
     /// The memory, if it is that of a device.
-    fn device(&self) -> Option<DeviceMemory> {
+    fn device(&self) -> Option<DeviceArray> {
         None
     }
 
@@ -176,7 +176,7 @@ impl ArrayMemory for SentArray {
         true
     }
 
-    fn device(&self) -> Option<DeviceMemory> {
+    fn device(&self) -> Option<DeviceArray> {
         self.memory.device()
     }
 
