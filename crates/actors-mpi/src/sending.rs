@@ -13,7 +13,9 @@ use crate::layer::MpiLayer;
 use crate::library::LibraryError;
 use crate::requests::{SendMemory, is_complete};
 use crate::shared::{SHORTEST_SHARED, SharedBlock, SharedMemory};
-use crate::slots::{ANNOUNCEMENT, BATCH, MESSAGE, RELEASE, SLOT_BYTES, WITHOUT_PREFIX, succeeded};
+use crate::slots::{
+    ANNOUNCEMENT, BATCH, MESSAGE, RELEASE, SHORTEST_TAKEN, SLOT_BYTES, WITHOUT_PREFIX, succeeded,
+};
 
 /// Longer arrays in private memory are left to the MPI library, whose two sides copy at the same
 /// time.
@@ -123,7 +125,8 @@ impl<A: BinaryInterface> MpiLayer<A> {
             self.isend(SendMemory::number(bytes as u64), to, ANNOUNCEMENT, self.comm)?;
             return self.isend(SendMemory::Message(message), to, MESSAGE, self.long);
         }
-        if message.prefix_is_zero() {
+        // The receiver takes a longer one as it is.
+        if bytes < SHORTEST_TAKEN && message.prefix_is_zero() {
             let memory = SendMemory::WithoutPrefix(message);
             return self.isend(memory, to, WITHOUT_PREFIX, self.comm);
         }

@@ -13,6 +13,9 @@ use crate::library::{Functions, LibraryError};
 ///
 /// Programs send 16 KiB, and there are headers.
 pub(crate) const SLOT_BYTES: usize = (16 << 10) + 256;
+/// Messages from this length on are not copied out of their slots, which get other memory: that
+/// costs a request of MPI.
+pub(crate) const SHORTEST_TAKEN: usize = 8 << 10;
 /// Receives that are posted at any time: messages that come faster are unexpected in the MPI
 /// library, which copies them once more.
 const SLOTS: usize = 16;
@@ -44,33 +47,34 @@ pub(crate) struct Slots<A: BinaryInterface> {
     /// The slot before the oldest one has been emptied and its receive is not posted again: that
     /// can wait until the message has been handled.
     is_emptied: bool,
+    /// That slot has other memory than its receive.
+    is_replaced: bool,
+    comm: A::Handle,
 }
 
 impl<A: BinaryInterface> Slots<A> {
     /// Posts all receives on a communicator.
     pub(crate) fn new(mpi: &Functions<A>, comm: A::Handle) -> Result<Slots<A>, LibraryError> {
         let memory = (0..SLOTS).map(|_| ActorMessage::with_bytes(SLOT_BYTES)).collect();
-        let mut slots = Slots { memory, requests: Vec::new(), oldest: 0, is_emptied: false };
-        for slot in &mut slots.memory {
-            let (to, mut request) = (slot.bytes_mut().as_mut_ptr().cast(), A::REQUEST_NULL);
-            // SAFETY: the memory of a slot is SLOT_BYTES long and on the heap, and is never freed
-            // unless `close` has ended its request: see `drop`.
-            let code = unsafe {
-                (mpi.recv_init)(
-                    to,
-                    SLOT_BYTES as c_int,
-                    A::BYTE,
-                    A::ANY_SOURCE,
-                    A::ANY_TAG,
-                    comm,
-                    &mut request,
-                )
-            };
-            succeeded("MPI_Recv_init", code)?;
-            start(mpi, &mut request)?;
-            slots.requests.push(request);
+        let requests = vec![A::REQUEST_NULL; SLOTS];
+        let mut slots =
+            Slots { memory, requests, oldest: 0, is_emptied: false, is_replaced: false, comm };
+        for slot in 0..SLOTS {
+            slots.make_request(mpi, slot)?;
+            start(mpi, &mut slots.requests[slot])?;
         }
         Ok(slots)
+    }
+
+    /// Makes the request of a slot, which has none.
+    fn make_request(&mut self, mpi: &Functions<A>, slot: usize) -> Result<(), LibraryError> {
+        let (to, request) = (self.memory[slot].bytes_mut().as_mut_ptr(), &mut self.requests[slot]);
+        let (count, from, tag) = (SLOT_BYTES as c_int, A::ANY_SOURCE, A::ANY_TAG);
+        // SAFETY: the memory of a slot is SLOT_BYTES long and on the heap. It is not freed before
+        // its request: `close` and `post` free that, and see `drop`.
+        let code =
+            unsafe { (mpi.recv_init)(to.cast(), count, A::BYTE, from, tag, self.comm, request) };
+        succeeded("MPI_Recv_init", code)
     }
 
     /// The request that the next message completes.
@@ -84,7 +88,14 @@ impl<A: BinaryInterface> Slots<A> {
         if !std::mem::take(&mut self.is_emptied) {
             return Ok(());
         }
-        start(mpi, &mut self.requests[(self.oldest + SLOTS - 1) % SLOTS])
+        let slot = (self.oldest + SLOTS - 1) % SLOTS;
+        if std::mem::take(&mut self.is_replaced) {
+            // SAFETY: the request is not active.
+            let code = unsafe { (mpi.request_free)(&mut self.requests[slot]) };
+            succeeded("MPI_Request_free", code)?;
+            self.make_request(mpi, slot)?;
+        }
+        start(mpi, &mut self.requests[slot])
     }
 
     /// What has arrived in the oldest slot.
@@ -109,6 +120,8 @@ impl<A: BinaryInterface> Slots<A> {
         let code = unsafe { (mpi.get_count)(status, A::BYTE, &mut bytes) };
         succeeded("MPI_Get_count", code)?;
         let from = A::source(status).cast_unsigned();
+        // The slot before this one may have been emptied too.
+        self.post(mpi)?;
         let received = &self.memory[self.oldest].bytes()[..bytes.cast_unsigned() as usize];
         let number =
             || received.try_into().map(u64::from_ne_bytes).map_err(|_| LibraryError::Unknown);
@@ -120,12 +133,19 @@ impl<A: BinaryInterface> Slots<A> {
                 Arrived::Message(from, message)
             }
             BATCH => Arrived::Batch(from, messages(received).ok_or(LibraryError::Unknown)?),
+            _ if received.len() >= SHORTEST_TAKEN => {
+                let bytes = received.len();
+                let other = ActorMessage::with_bytes(SLOT_BYTES);
+                let mut message = std::mem::replace(&mut self.memory[self.oldest], other);
+                self.is_replaced = true;
+                message.truncate(bytes);
+                Arrived::Message(from, message)
+            }
             _ => {
                 let message = ActorMessage::received(received).ok_or(LibraryError::Unknown)?;
                 Arrived::Message(from, message)
             }
         };
-        self.post(mpi)?;
         self.is_emptied = true;
         self.oldest = (self.oldest + 1) % SLOTS;
         Ok(arrived)
@@ -173,4 +193,36 @@ fn start<A: BinaryInterface>(
 #[inline]
 pub(crate) fn succeeded(function: &'static str, code: c_int) -> Result<(), LibraryError> {
     if code == 0 { Ok(()) } else { Err(LibraryError::Failed { function, code }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use towpath_actors::message::{ActorHeader, MessageKind};
+    use towpath_actors::{ActorMessage, MachineLayer};
+
+    use super::{MESSAGE, SHORTEST_TAKEN, SLOT_BYTES, SLOTS};
+    use crate::fake;
+
+    #[test]
+    fn messages_keep_their_content_while_slots_are_used_again() {
+        let mut layer = fake::layer(true);
+        let lengths = [8, SHORTEST_TAKEN, 3 * SHORTEST_TAKEN / 2, SHORTEST_TAKEN - 1, SLOT_BYTES];
+        let header = ActorHeader::new(MessageKind::Invoke, 7, None, 0);
+        let sent: Vec<ActorMessage> = (0..4 * SLOTS)
+            .map(|number| {
+                let bytes = lengths[number % lengths.len()].max(size_of::<ActorHeader>());
+                let payload = vec![number as u8; bytes - size_of::<ActorHeader>()];
+                ActorMessage::of(header, &payload)
+            })
+            .collect();
+        let mut received = Vec::new();
+        for message in &sent {
+            fake::arrive(MESSAGE, message.bytes());
+            received.extend(layer.receive().map(|(_, message)| message));
+        }
+        assert_eq!(received.len(), sent.len());
+        for (received, sent) in received.iter().zip(&sent) {
+            assert_eq!(received.bytes(), sent.bytes());
+        }
+    }
 }

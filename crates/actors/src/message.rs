@@ -89,6 +89,14 @@ impl ActorMessage {
         self.buffer_mut().resize(begin + payload);
     }
 
+    /// Makes memory for a message that has arrived as long as that is, with its header.
+    ///
+    /// # Panics
+    /// If that is less than a header, or more than the memory.
+    pub fn truncate(&mut self, bytes: usize) {
+        self.buffer_mut().resize(bytes);
+    }
+
     /// Memory for a message of so many bytes in all, which is about to arrive; its content is
     /// arbitrary.
     ///
