@@ -37,6 +37,9 @@ PROGRAMS = ["parameters", "collections", "reductions", "coroutines", "traffic", 
             "c_sections", "c_balancing"]
 WITH_MPI = "with_mpi"
 PERSISTENT = "persistent"
+BETWEEN = "between"
+# What it copies more than raw MPI, at most, unless arrays are copied: one of the 20 that it sends.
+MORE_COPIED = 4 << 20
 REFUSED = re.compile(r"defined\((\w+)\) // (.*)")
 
 # Cases of failures.cpp: the sentence and the code of all ranks.
@@ -161,6 +164,7 @@ def compile_all(options):
     in_cpp = [name for name in PROGRAMS if name not in in_c]
     todo = {name: (f"{name}.cpp", cpp, []) for name in [*in_cpp, "failures"]}
     todo |= {name: (f"{name}.c", ["gcc", "-std=gnu11"], []) for name in in_c}
+    todo[BETWEEN] = (f"{BETWEEN}.cpp", cpp, flags_of(options, "mpicxx_abi"))
     todo["checkpoint"] = ("checkpoint.cpp", cpp, [])
     todo[checkpoints.OTHER] = ("checkpoint.cpp", cpp, ["-DOTHER_PROGRAM"])
     todo[WITH_MPI] = ("with_mpi.cpp", cpp, flags_of(options, "mpicxx_abi"))
@@ -203,7 +207,7 @@ def run_programs(options, programs):
         if binary is None:
             yield f"{program} is compiled", False, said
             continue
-        if program in ("failures", "checkpoint", checkpoints.OTHER):
+        if program in ("failures", "checkpoint", checkpoints.OTHER, BETWEEN):
             continue
         for name, launcher, library, ranks in jobs(options, program):
             name = f"{program}, {name}"
@@ -211,6 +215,34 @@ def run_programs(options, programs):
                 words = [*launcher, "-n", ranks, binary]
                 status, output = output_of(words, job_environment(options, library), 60)
                 yield name, status == 0 and "ok" in output.split(), output
+
+
+def run_between(options, binary):
+    """Counts what ranks of two hosts copy, with raw MPI and with chares."""
+    counter = BINARIES / "libcopies.so"
+    words = ["gcc", "-O2", "-fno-builtin", "-shared", "-fPIC", *WARNINGS, SOURCES / "copies.c"]
+    status, output = output_of([*words, "-o", counter], environments.clean_environment(), 60)
+    if status:
+        yield f"{BETWEEN}, copies.c", False, output
+        return
+    hosts = [sys.executable, HERE.parent / "hosts/hosts.py", "--hosts", 2, "--", "sh", "-c"]
+    start = [*hosts, environments.ON_HOSTS, options.prefix / "bin/mpiexec", "-n", 2]
+    for network in ("tcp", "clic"):
+        name = f"{BETWEEN}, {network}"
+        if not re.search(options.filter, name):
+            continue
+        copied, said, is_well = {}, "", True
+        for way in ("raw", "nocopy", "put", "copied"):
+            words = [*start, "env", f"LD_PRELOAD={counter}", binary, way]
+            environment = environments.clean_environment(TOWPATH_NETWORK=network)
+            status, output = output_of(words, environment, 60)
+            counts = re.findall(r"^copied (\d+) bytes$", output, re.MULTILINE)
+            copied[way] = sum(int(count) for count in counts)
+            said += f"{way}: {output}"
+            is_well &= status == 0 and len(counts) == 2
+            copies_more = copied[way] > copied["raw"] + MORE_COPIED
+            is_well &= copies_more == (way == "copied")
+        yield name, is_well, said
 
 
 def run_failures(options, binary, ranks=3):
@@ -299,6 +331,8 @@ def results(options):
     """The name of each test, whether it passes, and what was said."""
     programs = compile_all(options)
     yield from run_programs(options, programs)
+    if binary := programs[BETWEEN][0]:
+        yield from run_between(options, binary)
     if binary := programs["failures"][0]:
         yield from run_failures(options, binary)
         yield from run_writes(options, binary)
