@@ -24,8 +24,9 @@ def take_balancer(words):
 
 
 def at_sync(chare):
-    """A chare is ready; one that must not migrate stays where it is."""
-    if not chare.migratable and not chare._stays:
+    """A chare is ready; one that must not migrate, or belongs to a section, stays where it is."""
+    stays = not chare.migratable or hasattr(chare, "_sections")
+    if stays and not chare._stays:
         job.library.check(job.library.pin(chare._address))
         chare._stays = True
     job.library.check(job.library.at_sync(chare._address))

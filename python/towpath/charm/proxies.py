@@ -279,6 +279,9 @@ def callback_to(target):
     if entry is None or not isinstance(proxy, Proxy):
         raise CharmError(f"a result can go to a future or to an entry method of a proxy, not to "
                          f"{target!r}")
+    if proxy.issec:
+        raise CharmError("a result cannot go to an entry method of a section, unless it is that of a "
+                         "reduction over a section: let a future be told, and call the method")
     record = Callback(kind=CALL_CHARE if proxy.address else CALL_ALL, entry=entry,
                       reference=reference, collection=proxy.collection)
     if proxy.address:

@@ -1,10 +1,11 @@
 """Elements with unequal work that are ready for load balancing again and again: they go on after it,
-where they are then, with what they had; some of them may not migrate."""
+where they are then, with what they had; some of them may not migrate, or belong to a section."""
 import time
 
 from towpath.charm import Array, Chare, Future, Reducer, charm
 
 ELEMENTS, ROUNDS = 16, 12
+MEMBERS = (3, 11)
 # By so many bytes a chare grows in each round.
 GROWTH = 1000
 
@@ -25,6 +26,12 @@ class Worker(Chare):
         self.grown += bytes(GROWTH)
         self.AtSync()
 
+    def stays(self):
+        return self.thisIndex[0] % 5 == 0 or self.thisIndex[0] in MEMBERS
+
+    def joined(self):
+        return self.thisIndex[0]
+
     def resumeFromSync(self):
         if self.places[-1] != charm.myPe():
             self.places.append(charm.myPe())
@@ -36,13 +43,15 @@ class Worker(Chare):
             is_told = getattr(self, "_size_uses", 0) > 0
             assert not is_told or self._packed_bytes > len(self.grown) / 2
             self.contribute([self.round, len(self.places) - 1], Reducer.sum, self.done)
-            if self.thisIndex[0] % 5 == 0:
+            if self.stays():
                 assert len(self.places) == 1
 
 
 def main(args):
     done = Future()
     workers = Array(Worker, ELEMENTS, args=[done], useAtSync=True)
+    section = charm.split(workers, 1, elems=[(member,) for member in MEMBERS])[0]
+    assert sorted(section.joined(ret=True).get()) == sorted(MEMBERS)
     workers.work()
     rounds, migrations = done.get()
     assert rounds == ELEMENTS * ROUNDS
