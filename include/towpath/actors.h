@@ -1,12 +1,13 @@
-/* Message-driven objects (chares): the C functions under towpath/chare.hpp, charm++.h and the
- * Python module. Programs include one of those. The semantics are those of the Charm++ manual.
+/* Message-driven objects (chares): the C functions under towpath/chare.hpp, charm++/charm++.h and
+ * the Python module. Programs include one of those. The semantics are those of the Charm++ manual.
  *
  * A language registers its types, entry methods and reducers, calls towpath_start on all ranks, on
  * rank 0 makes its main chares and calls towpath_begin, and lets all ranks call towpath_run.
  *
  * All functions are called by the thread that called towpath_start, which is the same for all jobs
- * of a process. Those that return int return 0, or -1 if they fail: towpath_error then gives a
- * sentence. Pointers must not be null unless that is said. Sizes are in bytes.
+ * of a process. Those that return int return 0, or -1 if they fail, unless another result is said:
+ * towpath_error then gives a sentence. Pointers must not be null unless that is said, or they name
+ * data of 0 bytes. Sizes are in bytes.
  */
 #ifndef TOWPATH_ACTORS_H
 #define TOWPATH_ACTORS_H
@@ -68,7 +69,7 @@ typedef struct towpath_callback {
 #define TOWPATH_EXPEDITED 1u
 /* The message has a priority. */
 #define TOWPATH_PRIORITY 2u
-/* The payload is the result of a reduction. */
+/* The payload is a value that a callback was told, such as the result of a reduction. */
 #define TOWPATH_RESULT 8u
 /* The message was sent to a section. */
 #define TOWPATH_TO_SECTION 512u
@@ -107,8 +108,8 @@ void towpath_message_keep(towpath_message *message);
 void towpath_message_hold(towpath_message *message);
 
 /* The length, in bytes, from which on arrays are sent faster beside the payload of a message than
- * in it. It depends on whether all ranks share memory, and on how much of that is in use at the
- * moment; it is at least TOWPATH_SHORTEST_ARRAY. */
+ * in it. It depends on whether all ranks share memory, and on how many arrays of messages are there
+ * at the moment; it is at least TOWPATH_SHORTEST_ARRAY. */
 #define TOWPATH_SHORTEST_ARRAY ((size_t)16 << 10)
 size_t towpath_shortest_array(void);
 
@@ -129,8 +130,8 @@ int towpath_message_add_new(towpath_message *message, size_t bytes);
 int towpath_message_add_strided(towpath_message *message, const void *data, size_t count,
                                 uintptr_t datatype);
 /* As towpath_message_add_array, for a message to one chare whose method says where the array is to
- * be (towpath_place). It is not received before, unless both ranks share its memory or it is
- * short. */
+ * be (towpath_place). It is not received before, unless both ranks share memory (of private
+ * arrays: up to 4 MiB) or it is short. */
 int towpath_message_add_posted_array(towpath_message *message, const void *data, size_t bytes,
                                      const towpath_callback *done);
 /* The same for an array in the memory of a device, which the MPI library must know. Work that
@@ -138,8 +139,9 @@ int towpath_message_add_posted_array(towpath_message *message, const void *data,
  * too. */
 int towpath_message_add_device_array(towpath_message *message, const void *data, size_t bytes,
                                      const towpath_callback *done);
-/* Waits until all work is complete that a stream of CUDA or HIP has, which the process uses. Null
- * is the default stream of the current device. */
+/* Waits until all work of a stream is complete. The stream is one of CUDA or HIP, whichever the
+ * process has loaded; without either this returns at once. Null is the default stream of the current
+ * device. */
 int towpath_synchronize_stream(void *stream);
 /* An array of a message that a method was given, which must not write to it, or of a message that
  * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none, and

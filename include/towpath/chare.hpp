@@ -1,13 +1,13 @@
 // Message-driven objects (chares) for C++20, without a translator.
 //
 //     struct Cell : towpath::Chare<Cell> {
-//         void receive(towpath::View<const double> forces, double factor);
+//         void receive(towpath::View<const double> forces, double factor);  // calls towpath::exit
 //     };
 //
 //     int main() {
 //         return towpath::run([] {
 //             auto cells = towpath::create_array<Cell>({100});
-//             cells[8].send<&Cell::receive>(forces, 4.0);
+//             cells[8].send<&Cell::receive>(std::vector<double>(1000), 4.0);
 //         });
 //     }
 //

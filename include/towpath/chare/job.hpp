@@ -33,8 +33,8 @@ protected:
 
 }  // namespace detail
 
-// A global variable that the main function sets before it returns, and that all ranks have before
-// any chare is made there.
+// A global variable that the main function sets before it returns or first waits, and that all
+// ranks have before any chare is made there.
 template <Serializable T>
 class ReadOnly : detail::ReadOnlyBase {
 public:
