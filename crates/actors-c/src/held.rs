@@ -48,8 +48,8 @@ pub unsafe extern "C" fn towpath_message_own_array(
     let bytes = unsafe {
         if (*message).arrays().is_empty() {
             None
-        } else if let Some(handle) = ReceivedMessage::handle_of(message) {
-            handle.own_array(number)
+        } else if let Some(received) = ReceivedMessage::of(message) {
+            received.own_array(number)
         } else {
             (*message).buffer().ok().and_then(|buffer| buffer.own_array(number))
         }

@@ -166,7 +166,7 @@ impl CMessage {
 
 /// An array in the memory of the program, or of a device, which the program does not change until
 /// it is told.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ProgramArray {
     data: *const u8,
     bytes: usize,
@@ -182,6 +182,15 @@ impl ProgramArray {
     /// The same in the memory of a device.
     pub(crate) fn on_device(data: *const c_void, bytes: usize) -> ProgramArray {
         ProgramArray { is_on_device: true, ..ProgramArray::new(data, bytes) }
+    }
+
+    pub(crate) fn address(&self) -> *const u8 {
+        self.data
+    }
+
+    /// Its first bytes, or all if it has no more.
+    pub(crate) fn first(self, bytes: usize) -> ProgramArray {
+        ProgramArray { bytes: bytes.min(self.bytes), ..self }
     }
 }
 
@@ -215,18 +224,24 @@ pub(crate) struct ReceivedMessage {
 }
 
 impl ReceivedMessage {
-    /// The handle of the message that the running method was given; `None` if it was kept.
+    /// What the running method was given; `None` if the program has the message.
     ///
     /// # Safety
-    /// It is the message that the running method was given, or `memory` is not null.
-    pub(crate) unsafe fn handle_of<'a>(message: *mut CMessage) -> Option<&'a mut MessageHandle> {
+    /// It is the message that the running method was given, or one that the program has, and nobody
+    /// else looks at it.
+    pub(crate) unsafe fn of<'a>(message: *mut CMessage) -> Option<&'a mut ReceivedMessage> {
         // SAFETY: the message exists.
         if unsafe { !(*message).memory.is_null() } {
             return None;
         }
         // SAFETY: methods are given the first field of such a structure, which lives until they
         // return.
-        unsafe { (*message.cast::<ReceivedMessage>()).handle.as_mut() }
+        Some(unsafe { &mut *message.cast::<ReceivedMessage>() })
+    }
+
+    /// The bytes of an array, to be written; `None` if there is none, or others have it too.
+    pub(crate) fn own_array(&mut self, number: usize) -> Option<&mut [u8]> {
+        self.handle.as_mut()?.own_array(number)
     }
 
     pub(crate) fn new(handle: MessageHandle) -> ReceivedMessage {
@@ -307,12 +322,8 @@ pub unsafe extern "C" fn towpath_message_hold(message: *mut CMessage) {
 /// # Safety
 /// As for `towpath_message_keep`.
 unsafe fn own(message: *mut CMessage, array: fn(&MessageArray) -> MessageArray) {
-    // SAFETY: the message exists.
-    if unsafe { !(*message).memory.is_null() } {
-        return;
-    }
-    // SAFETY: methods are given the first field of such a structure, which lives until they return.
-    let received = unsafe { &mut *message.cast::<ReceivedMessage>() };
+    // SAFETY: the caller says so.
+    let Some(received) = (unsafe { ReceivedMessage::of(message) }) else { return };
     let Some(handle) = received.handle.take() else { return };
     let message = handle.into_owned();
     let arrays = message.arrays().iter().map(array).collect();

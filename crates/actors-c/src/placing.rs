@@ -13,46 +13,33 @@ use crate::calls::sentence;
 use crate::current::with_runtime;
 use crate::failure::status;
 use crate::messages::{
-    ProgramArray, add_program_array, bytes, check_length, elements, towpath_message_free,
+    ProgramArray, add_program_array, check_length, elements, towpath_message_free,
 };
 use crate::types::{CCallback, CChannel, CChareId, CMessage, CPlacement};
 
 /// Memory of the program, or of a device, which the library fills.
 #[derive(Clone, Copy, Debug)]
-struct ProgramMemory {
-    at: *mut u8,
-    bytes: usize,
-    is_on_device: bool,
-}
-
-impl ProgramMemory {
-    fn new(at: *mut c_void, bytes: usize) -> ProgramMemory {
-        ProgramMemory { at: at.cast(), bytes, is_on_device: false }
-    }
-}
+struct ProgramMemory(ProgramArray);
 
 impl ArrayMemory for ProgramMemory {
     fn bytes(&self) -> &[u8] {
-        if self.is_on_device {
-            return &[];
-        }
-        // SAFETY: so many bytes of the program are there until it is told, and nobody writes to
-        // them but the library, which has no slice to write to while this one exists.
-        unsafe { bytes(self.at.cast(), self.bytes) }
+        self.0.bytes()
     }
 
     fn device(&self) -> Option<DeviceArray> {
-        self.is_on_device.then_some(DeviceArray { at: self.at, bytes: self.bytes })
+        self.0.device()
     }
 }
 
 impl WritableArray for ProgramMemory {
     fn bytes_mut(&mut self) -> &mut [u8] {
-        if self.bytes == 0 || self.is_on_device {
+        let bytes = self.0.bytes().len();
+        if bytes == 0 {
             return &mut [];
         }
-        // SAFETY: as in `bytes`; this is the only slice of them.
-        unsafe { std::slice::from_raw_parts_mut(self.at, self.bytes) }
+        // SAFETY: so many bytes of the program are there until it is told, and nobody looks at them
+        // but the library, which has no other slice of them while this one exists.
+        unsafe { std::slice::from_raw_parts_mut(self.0.address().cast_mut(), bytes) }
     }
 
     fn into_array(self: Box<Self>) -> MessageArray {
@@ -62,7 +49,7 @@ impl WritableArray for ProgramMemory {
 
 impl ChannelMemory for ProgramMemory {
     fn first(&self, bytes: usize) -> Box<dyn WritableArray> {
-        Box::new(ProgramMemory { bytes: bytes.min(self.bytes), ..*self })
+        Box::new(ProgramMemory(self.0.first(bytes)))
     }
 }
 
@@ -150,9 +137,9 @@ pub unsafe extern "C" fn towpath_place(
             let array = array.ok_or_else(|| {
                 format!("the message has {} arrays, but {} was placed", arrays.len(), one.array)
             })?;
-            let is_on_device = one.is_on_device != 0;
-            let memory =
-                ProgramMemory { is_on_device, ..ProgramMemory::new(one.memory, one.bytes) };
+            let new =
+                if one.is_on_device == 0 { ProgramArray::new } else { ProgramArray::on_device };
+            let memory = ProgramMemory(new(one.memory, one.bytes));
             Ok((array, Box::new(memory) as Box<dyn WritableArray>))
         };
         let placements = placements.iter().map(placement);
@@ -187,7 +174,7 @@ pub unsafe extern "C" fn towpath_open_channel(
     status(with_runtime(|runtime| {
         check_length(length)?;
         runtime.pin(id.id()?).map_err(sentence)?;
-        let memory = ProgramMemory::new(memory, length);
+        let memory = ProgramMemory(ProgramArray::new(memory, length));
         let opened = runtime.open_channel(Box::new(memory), length);
         // SAFETY: the caller has memory for the name.
         unsafe { channel.write(CChannel::new(id, opened)) };
