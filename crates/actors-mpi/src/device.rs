@@ -7,11 +7,11 @@ use towpath_actors::{ArrayMemory, WritableArray};
 use crate::abi::BinaryInterface;
 use crate::layer::MpiLayer;
 use crate::library::LibraryError;
-use crate::requests::{irecv, place_of};
+use crate::requests::{irecv_array, place_of};
 use crate::slots::succeeded;
 
 /// Tag of what a rank sends to itself, on the communicator of long messages.
-const COPY: c_int = 1;
+const TO_ITSELF: c_int = 1;
 
 impl<A: BinaryInterface> MpiLayer<A> {
     /// Copies the beginning of an array to memory that has no more bytes; either may be a device's.
@@ -32,12 +32,12 @@ impl<A: BinaryInterface> MpiLayer<A> {
             return Ok(());
         }
         let own = self.rank;
-        let mut receive = irecv(&self.mpi, (memory.address(), bytes), own, COPY, self.long)?;
+        let mut receive = irecv_array(&self.mpi, memory, own, TO_ITSELF, self.long)?;
         let (count, mut send) = (bytes as i64, A::REQUEST_NULL);
         // SAFETY: the array has so many bytes, and exists until the request is complete below.
         let code = unsafe {
             let (own, comm) = (own.cast_signed(), self.long);
-            (self.mpi.isend_c)(from.cast(), count, A::BYTE, own, COPY, comm, &mut send)
+            (self.mpi.isend_c)(from.cast(), count, A::BYTE, own, TO_ITSELF, comm, &mut send)
         };
         succeeded("MPI_Isend", code)?;
         for request in [&mut receive, &mut send] {

@@ -13,7 +13,7 @@ use crate::abi::BinaryInterface;
 use crate::announced::{AnnouncedArray, PostedArray};
 use crate::layer::MpiLayer;
 use crate::library::LibraryError;
-use crate::requests::{ArrivingArray, FilledMemory, LongReceive, ReceiveEnd, irecv};
+use crate::requests::{ArrivingArray, FilledMemory, LongReceive, ReceiveEnd, irecv_array};
 use crate::slots::succeeded;
 
 impl<A: BinaryInterface> MpiLayer<A> {
@@ -50,13 +50,12 @@ impl<A: BinaryInterface> MpiLayer<A> {
     }
 
     /// Starts to receive an array into memory of this length.
-    fn receive_announced(
+    pub(crate) fn receive_announced(
         &self,
         array: AnnouncedArray,
         memory: &mut dyn WritableArray,
     ) -> Result<A::Handle, LibraryError> {
-        let place = (memory.address(), memory.length());
-        irecv(&self.mpi, place, array.from, array.tag, self.long)
+        irecv_array(&self.mpi, memory, array.from, array.tag, self.long)
     }
 
     /// Receives arrays into memory of the program, and then lets a message arrive.

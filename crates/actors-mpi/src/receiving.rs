@@ -127,9 +127,9 @@ impl<A: BinaryInterface> MpiLayer<A> {
                 }
                 ArrayRoute::Sent(tag) | ArrayRoute::Posted(tag) => {
                     self.free_tag(from, tag)?;
+                    let announced = AnnouncedArray { from, tag, bytes: array.bytes };
                     let mut memory = PooledArray::new(array.bytes);
-                    let into = (memory.bytes_mut().as_mut_ptr(), array.bytes);
-                    requests.push_back(irecv(&self.mpi, into, from, tag, self.long)?);
+                    requests.push_back(self.receive_announced(announced, &mut memory)?);
                     ArrivingArray::Receiving(memory)
                 }
                 ArrayRoute::Inside(_) | ArrayRoute::Shared { .. } => {
@@ -169,8 +169,10 @@ impl<A: BinaryInterface> MpiLayer<A> {
             return Err(LibraryError::Unknown);
         }
         let mut message = ActorMessage::with_bytes(bytes);
-        let into = (message.bytes_mut().as_mut_ptr(), bytes);
-        let request = irecv(&self.mpi, into, from, MESSAGE, self.long)?;
+        let into = message.bytes_mut().as_mut_ptr();
+        // SAFETY: the message has so many bytes on the heap, and nobody moves or frees them: see
+        // `LongReceive` and `drop`.
+        let request = unsafe { irecv(&self.mpi, into, bytes, from, MESSAGE, self.long)? };
         self.receives.push_back(LongReceive {
             from,
             message,

@@ -97,19 +97,36 @@ pub(crate) struct FilledMemory {
     pub(crate) received: Option<PooledArray>,
 }
 
-/// Starts to receive so many bytes. The memory is on the heap, the program's or a device's, and the
-/// layer keeps it until the request is complete, or for ever.
-pub(crate) fn irecv<A: BinaryInterface>(
+/// Starts to receive an array, whose memory the layer keeps until the request is complete, or for
+/// ever.
+pub(crate) fn irecv_array<A: BinaryInterface>(
     mpi: &Functions<A>,
-    (into, bytes): (*mut u8, usize),
+    into: &mut dyn WritableArray,
+    from: u32,
+    tag: c_int,
+    comm: A::Handle,
+) -> Result<A::Handle, LibraryError> {
+    let (at, bytes) = (into.address(), into.length());
+    // SAFETY: the array has so many bytes at its address, and nobody moves or frees them: see
+    // `LongReceive` and `drop`.
+    unsafe { irecv(mpi, at, bytes, from, tag, comm) }
+}
+
+/// Starts to receive so many bytes.
+///
+/// # Safety
+/// There is so much memory, of the processor or a device, until the request is complete.
+pub(crate) unsafe fn irecv<A: BinaryInterface>(
+    mpi: &Functions<A>,
+    into: *mut u8,
+    bytes: usize,
     from: u32,
     tag: c_int,
     comm: A::Handle,
 ) -> Result<A::Handle, LibraryError> {
     let (count, mut request) = (bytes as i64, A::REQUEST_NULL);
     let (into, from) = (into.cast(), from.cast_signed());
-    // SAFETY: so many bytes are there, and nobody moves or frees them: see `LongReceive` and
-    // `drop`.
+    // SAFETY: as the caller says.
     let code = unsafe { (mpi.irecv_c)(into, count, A::BYTE, from, tag, comm, &mut request) };
     succeeded("MPI_Irecv", code)?;
     Ok(request)
