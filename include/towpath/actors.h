@@ -140,8 +140,8 @@ int towpath_message_add_posted_array(towpath_message *message, const void *data,
 int towpath_message_add_device_array(towpath_message *message, const void *data, size_t bytes,
                                      const towpath_callback *done);
 /* Waits until all work of a stream is complete. The stream is one of CUDA or HIP, whichever the
- * process has loaded; without either this returns at once. Null is the default stream of the current
- * device. */
+ * process has loaded; without either this returns at once. Null is the default stream of the
+ * current device. */
 int towpath_synchronize_stream(void *stream);
 /* An array of a message that a method was given, which must not write to it, or of a message that
  * was kept: its memory, which lasts as long as the message. Null with 0 bytes if there is none, and

@@ -1,6 +1,5 @@
 //! Streams of devices: memory that work on a stream writes is sent once that is complete.
 
-use std::borrow::Cow;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
@@ -31,19 +30,21 @@ pub unsafe extern "C" fn towpath_synchronize_stream(stream: *mut c_void) -> c_in
     // SAFETY: the caller has such a stream.
     let code = unsafe { synchronize(stream) };
     let is_well = code == 0 || stream.is_null() && NO_DEVICE.contains(&code);
-    status(if is_well { Ok(()) } else { Err(format!("{name} failed with code {code}")) })
+    let failed = || format!("{} failed with code {code}", name.to_string_lossy());
+    status(if is_well { Ok(()) } else { Err(failed()) })
 }
 
-/// The function of the driver that the process has loaded, and its name.
-fn loaded() -> Option<(Cow<'static, str>, Synchronize)> {
+/// The function of the driver that the process has loaded, and its name. A driver may be loaded
+/// later.
+fn loaded() -> Option<(&'static CStr, Synchronize)> {
     static LOADED: OnceLock<(&CStr, Synchronize)> = OnceLock::new();
-    let found = LOADED.get().copied().or_else(|| {
-        DRIVERS.iter().find_map(|(library, name)| {
-            let function = loaded_symbol(library, name)?;
-            // SAFETY: the drivers document this type.
-            let function = unsafe { std::mem::transmute::<NonNull<c_void>, Synchronize>(function) };
-            Some(*LOADED.get_or_init(|| (name, function)))
-        })
-    });
-    found.map(|(name, function)| (name.to_string_lossy(), function))
+    if let Some(found) = LOADED.get() {
+        return Some(*found);
+    }
+    let found =
+        DRIVERS.iter().find_map(|(library, name)| Some((*name, loaded_symbol(library, name)?)));
+    let (name, function) = found?;
+    // SAFETY: the drivers document this type.
+    let function = unsafe { std::mem::transmute::<NonNull<c_void>, Synchronize>(function) };
+    Some(*LOADED.get_or_init(|| (name, function)))
 }

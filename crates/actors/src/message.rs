@@ -89,7 +89,7 @@ impl ActorMessage {
         self.buffer_mut().resize(begin + payload);
     }
 
-    /// Makes memory for a message that has arrived as long as that is, with its header.
+    /// Says how long a message is that has arrived, with its header, in memory for a longer one.
     ///
     /// # Panics
     /// If that is less than a header, or more than the memory.
