@@ -163,21 +163,23 @@ public:
     // What the method may write to.
     T *&writable() const {
         if (pointer == nullptr)
-            pointer = is_own() ? array.elements : copied_elements();
+            pointer = own_elements();
+        if (pointer == nullptr)
+            pointer = copied_elements();
         return pointer;
     }
     const std::uint64_t count;
 
 private:
-    // Whether the elements are where the method may write to them.
-    bool is_own() const {
-        if (array.number < 0)
-            return array.address != 0 || message == nullptr ||
-                   (message->flags & TOWPATH_SHARED) == 0;
-        void *own = message != nullptr ? own_array(*message, array.number) : nullptr;
-        if (own != nullptr)
-            array.elements = static_cast<T *>(own);
-        return own != nullptr;
+    // The elements where the method may write to them; null if others read them too.
+    T *own_elements() const {
+        if (array.number >= 0)
+            return message == nullptr
+                       ? nullptr
+                       : static_cast<T *>(own_array(*message, array.number));
+        bool is_shared = array.address == 0 && message != nullptr &&
+                         (message->flags & TOWPATH_SHARED) != 0;
+        return is_shared ? nullptr : array.elements;
     }
     T *copied_elements() const {
         // Messages have memory that is used again while it is warm.
@@ -187,24 +189,23 @@ private:
         return static_cast<T *>(copy.payload);
     }
 
-    mutable Array<T> array;
+    Array<T> array;
     towpath_message *message;
     mutable towpath_message copy = {};
     mutable T *pointer = nullptr;
 };
 
-// A value for a parameter of any type, which an array becomes only for some.
-template <class V> inline V &&plain(V &&value) { return std::forward<V>(value); }
-template <class T> inline T *&plain(Received<T> &array) { return array.writable(); }
+// A value as it is, but of an array a pointer to what may be written to.
+template <class V> inline V &&as_pointer(V &&value) { return std::forward<V>(value); }
+template <class T> inline T *&as_pointer(Received<T> &array) { return array.writable(); }
 
-// Calls a method: arrays become what it declares, or pointers if it is overloaded or takes
-// anything.
+// Calls a method. Arrays become what it declares; if it is overloaded or takes anything, pointers.
 template <class Method, class... Values>
-inline decltype(auto) call(Method &&method, Values &&...values) {
+inline decltype(auto) apply(Method &&method, Values &&...values) {
     if constexpr (std::is_invocable_v<Method, Values...>)
         return method(std::forward<Values>(values)...);
     else
-        return method(plain(std::forward<Values>(values))...);
+        return method(as_pointer(std::forward<Values>(values))...);
 }
 
 // Where an array is in a message that `gathered` has made. Its last bytes describe the first.

@@ -216,13 +216,13 @@ fn call_with_values(out: &mut Text, chare: &Chare, entry: &Entry) {
 
 /// A call of a method or constructor. Arrays become what it declares.
 fn called(method: &str, parameters: &Parameters, arguments: &str) -> String {
-    let becomes = |one: &EntryParameter| one.length.is_some() && !one.transfer.is_posted();
-    if !parameters.list().iter().any(becomes) {
+    let is_converted = |one: &EntryParameter| one.length.is_some() && !one.transfer.is_posted();
+    if !parameters.list().iter().any(is_converted) {
         return format!("{method}({arguments})");
     }
     let forwarded = format!("{method}(std::forward<decltype(ck_values)>(ck_values)...)");
     format!(
-        "ck::call([&](auto &&...ck_values) -> decltype({forwarded}) {{ return {forwarded}; }}, \
+        "ck::apply([&](auto &&...ck_values) -> decltype({forwarded}) {{ return {forwarded}; }}, \
          {arguments})"
     )
 }

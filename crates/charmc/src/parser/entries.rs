@@ -153,10 +153,10 @@ impl Parser<'_> {
                 "{name} is a [reductiontarget]: it gets values or a CkReductionMsg, no {type_name}."
             ));
         }
-        let is_unposted = entry.is_constructor()
+        let posts_nothing = entry.is_constructor()
             || entry.has(Attribute::Sync)
             || entry.has(Attribute::ReductionTarget);
-        if entry.parameters.has_posted() && is_unposted {
+        if entry.parameters.has_posted() && posts_nothing {
             return refuse(format!(
                 "{name} has an array whose receiver names the memory ('nocopypost', \
                  'nocopydevice'), which constructors, [sync] methods and [reductiontarget]s cannot \
