@@ -30,6 +30,7 @@ SOURCES = HERE / "cpp"
 BINARIES = environments.BUILD / "tests/actors"
 STANDARD, MPICH = "libmpi_abi.so.1", "libmpi.so.12"
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+COMPILER = ["g++", "-std=c++20"]
 INCLUDE = ["-I", environments.ROOT / "include"]
 BENCHMARKS = environments.ROOT / "benchmarks/chares"
 PROGRAMS = ["parameters", "collections", "reductions", "coroutines", "traffic", "sections",
@@ -159,7 +160,7 @@ def flags_of(options, wrapper):
 
 def compile_all(options):
     """Compiles all programs, two at a time: what `compiled` says by the name of the program."""
-    cpp = ["g++", "-std=c++20"]
+    cpp = COMPILER
     in_c = [name for name in PROGRAMS if name.startswith("c_")]
     in_cpp = [name for name in PROGRAMS if name not in in_c]
     todo = {name: (f"{name}.cpp", cpp, []) for name in [*in_cpp, "failures"]}
@@ -280,12 +281,9 @@ def run_writes(options, binary):
             yield name, bool(is_well), output
 
 
-COMPILER = ["g++", "-std=c++20", *WARNINGS]
-
-
 def checked(source, flags):
     """Status and output of the compiler, which makes nothing of a source."""
-    words = [*COMPILER, "-fsyntax-only", *flags, *INCLUDE, source]
+    words = [*COMPILER, *WARNINGS, "-fsyntax-only", *flags, *INCLUDE, source]
     return output_of(words, environments.clean_environment(), 60)
 
 
@@ -295,7 +293,7 @@ def precompiled():
     header = directory / "towpath/chare.hpp.gch"
     header.parent.mkdir(parents=True, exist_ok=True)
     source = environments.ROOT / "include/towpath/chare.hpp"
-    words = [*COMPILER, *INCLUDE, "-x", "c++-header", source, "-o", header]
+    words = [*COMPILER, *WARNINGS, *INCLUDE, "-x", "c++-header", source, "-o", header]
     status, output = output_of(words, environments.clean_environment(), 120)
     if status:
         raise SystemExit(f"chare.hpp cannot be compiled: {output}")

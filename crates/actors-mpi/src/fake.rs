@@ -75,6 +75,11 @@ pub(crate) fn received() -> Vec<c_int> {
     LIBRARY.with_borrow_mut(|library| std::mem::take(&mut library.received))
 }
 
+/// How many persistent receives have been made.
+pub(crate) fn receives_made() -> usize {
+    LIBRARY.with_borrow(|library| library.receives.len())
+}
+
 /// How much of that it had sent when it began to wait.
 pub(crate) fn sent_before_wait() -> Option<usize> {
     LIBRARY.with_borrow_mut(|library| library.sent_before_wait.take())

@@ -123,12 +123,6 @@ pub(crate) struct SharedHeap {
 }
 
 impl SharedHeap {
-    /// Whether so many blocks are in use that short arrays had better not take more of them: each
-    /// is a block of its own.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.in_use.get() >= MANY_BLOCKS
-    }
-
     pub(crate) fn new<A: BinaryInterface>(mpi: &Functions<A>) -> Rc<SharedHeap> {
         let (alloc_mem, free_mem) = (mpi.alloc_mem, mpi.free_mem);
         let allocate = move |bytes: usize| {
@@ -157,6 +151,12 @@ impl SharedHeap {
             in_use: Cell::new(0),
             is_closed: Cell::new(false),
         })
+    }
+
+    /// Whether so many blocks are in use that short arrays had better not take more of them: each
+    /// is a block of its own.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.in_use.get() >= MANY_BLOCKS
     }
 
     /// MPI may be finalized next: blocks that are still in use are left to it.
@@ -322,5 +322,17 @@ mod tests {
         heap.close();
         drop(block);
         assert_eq!(*freed.borrow(), [1]);
+    }
+
+    #[test]
+    fn short_arrays_take_no_more_blocks_while_many_are_in_use() {
+        let (heap, _) = numbered();
+        let block = || SharedBlock::new(&heap, LENGTH, |_| true).unwrap();
+        let mut blocks: Vec<SharedBlock> = (1..MANY_BLOCKS).map(|_| block()).collect();
+        assert!(!heap.is_crowded());
+        blocks.push(block());
+        assert!(heap.is_crowded());
+        blocks.pop();
+        assert!(!heap.is_crowded());
     }
 }

@@ -221,6 +221,9 @@ mod tests {
             received.extend(layer.receive().map(|(_, message)| message));
         }
         assert_eq!(received.len(), sent.len());
+        // Those that were not copied, but for the last one, have made room for others.
+        let taken = sent.iter().filter(|message| message.bytes().len() >= SHORTEST_TAKEN).count();
+        assert_eq!(fake::receives_made(), SLOTS + taken);
         for (received, sent) in received.iter().zip(&sent) {
             assert_eq!(received.bytes(), sent.bytes());
         }

@@ -115,11 +115,16 @@ public:
         CkAssert(a[n - 1] == 3 * (n - 1));
         count();
     }
+    // It was sent to this chare alone, beside the payload, and is no copy.
     void bytes(int n, void *a) {
+        std::size_t bytes = 0;
+        towpath_message *message = const_cast<towpath_message *>(ck::running().message);
+        CkAssert(message->array_count == 1 && a == towpath_message_own_array(message, 0, &bytes));
         change(n, static_cast<int *>(a));
         count();
     }
     void constBytes(int n, const void *a) {
+        CkAssert(ck::running().message->array_count == 0);
         check(n, static_cast<const int *>(a));
         count();
     }
