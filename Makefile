@@ -1,7 +1,7 @@
 # The front door. On a machine with Rust, a C compiler and Python 3.11 (venv, pip):
 #
 #   make demo                  build, set up, and run programs that nobody here wrote
-#   make test                  build, set up, and run all tests (30 minutes on two cores at most)
+#   make test                  build, set up, and run all tests (40 minutes on two cores)
 #   make build                 build/install (lib, include, bin) and the wheel in build/dist
 #   make wheel-manylinux       a wheel for any machine with glibc 2.28 or newer and no Rust, in build/manylinux; checked
 #   make install PREFIX=/opt/towpath
